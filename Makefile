@@ -1,0 +1,50 @@
+# Everything runs in the folder's own .venv, built once and again only when pyproject.toml changes.
+#   make demo    install, run the main job on data that ships with the dependencies, write an HTML report
+#   make test    install, run all tests
+#   make lint    install, check style, formatting and types
+#   make clean   remove what the tools have built; `make distclean` removes .venv as well
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# matplotlib keeps its list of fonts here rather than in the home directory.
+export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
+
+.PHONY: demo test lint clean distclean
+
+demo: $(VENV)/.base-installed
+	@$(BIN)/invariance demo
+
+# One test file stays on one worker, so that what it compiles or loads is made once.
+test: $(VENV)/.dev-installed
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+
+lint: $(VENV)/.dev-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Error: invariance needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base-installed: pyproject.toml | $(BIN)/python
+	@echo "Installing invariance into $(VENV) (once, a minute or two) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
+	@echo "Installing invariance and its test tools into $(VENV) (once, a minute or two) ..."
+	@$(PIP) --editable '.[test,dev]'
+	@touch $@ $(VENV)/.base-installed
+
+clean:
+	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)

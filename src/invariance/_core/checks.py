@@ -1,0 +1,33 @@
+"""Checks of single parameters whose errors name the parameter, the value received and the cure."""
+
+from numbers import Integral, Real
+from typing import Any
+
+
+def check_count(name: str, value: Any, at_least: int = 1) -> int:
+    """A whole number of at least `at_least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}; got {value!r}.")
+    return int(value)
+
+
+def check_number(name: str, value: Any, low: float = float("-inf"), high: float = float("inf")) -> float:
+    """A finite number within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not low <= value <= high or abs(value) == float("inf"):
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}; got {value!r}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of the listed words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+    return value
+
+
+def check_odd(name: str, value: Any, why: str) -> int:
+    """An odd whole number; the error proposes the next one."""
+    value = check_count(name, value)
+    if value % 2 == 0:
+        raise ValueError(f"{name} must be odd so that {why}; got {value}. Try {value + 1}.")
+    return value

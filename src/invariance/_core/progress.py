@@ -1,0 +1,44 @@
+"""A progress bar for anything that takes over two seconds, and silence for anything that does not."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from typing import TypeVar
+
+PATIENCE_SECONDS = 2.0
+
+T = TypeVar("T")
+
+
+def track(items: Iterable[T], label: str, total: int | None = None, shown: bool | None = None) -> Iterator[T]:
+    """Yield `items`; once that has taken over two seconds, show how far it is on standard error.
+
+    `shown=None` shows the bar on a terminal only, so that logs and pipes stay clean.
+    """
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield from items
+        return
+    started, bar, task = time.monotonic(), None, None
+    try:
+        for done, item in enumerate(items, start=1):
+            yield item
+            if bar is None and time.monotonic() - started > PATIENCE_SECONDS:
+                bar = _make_bar()
+                bar.start()
+                task = bar.add_task(label, total=total, completed=done)
+            elif bar is not None and task is not None:
+                bar.update(task, completed=done)
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _make_bar():
+    """A rich bar on standard error; rich is imported only when something is slow enough to need it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,75 @@
+"""The command `invariance`: one file a command, each of which imports what it needs only when it runs."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from invariance._version import __version__
+from invariance.cli import datasets, demo, transformations
+
+EXAMPLES = """Examples:
+
+  invariance demo
+
+  invariance datasets
+
+  invariance transformations photo.png --set rotations:8 -o orbit.png
+
+Set INVARIANCE_DEBUG=1 to see where an error comes from."""
+
+app = typer.Typer(
+    help="Learn from few labelled images, by saying what does not matter.",
+    epilog=EXAMPLES,
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo", epilog=demo.EXAMPLES)(demo.run)
+app.command("datasets", epilog=datasets.EXAMPLES)(datasets.run)
+app.command("transformations", epilog=transformations.EXAMPLES)(transformations.run)
+
+# Unknown options, missing arguments and the like; typer exports no name for it, only for its child.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+@app.callback()
+def begin(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Learn from few labelled images, by saying what does not matter."""
+    if version:
+        print(f"invariance {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
+    """
+    try:
+        return app(arguments, prog_name="invariance", standalone_mode=False) or 0
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except (ValueError, OSError, UsageError) as error:
+        if os.environ.get("INVARIANCE_DEBUG"):
+            raise
+        print(f"Error: {_in_one_line(error)}", file=sys.stderr)
+        return 2
+
+
+def _in_one_line(error: Exception) -> str:
+    if isinstance(error, UsageError):
+        message = error.format_message()  # type: ignore[attr-defined]
+    elif isinstance(error, OSError) and error.strerror and error.filename:
+        message = f"{error.strerror}: '{error.filename}'"
+    else:
+        message = str(error) or type(error).__name__
+    return " ".join(message.split())

@@ -1,0 +1,63 @@
+"""`invariance datasets`: what data there is, what is missing, and how to get it."""
+
+import json
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from invariance.datasets import DatasetStatus
+
+EXAMPLES = """Examples:
+
+  invariance datasets
+
+  INVARIANCE_DATA=~/images invariance datasets
+
+  invariance datasets --json"""
+
+
+def run(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")] = False) -> None:
+    """List the data sets: which are here, which are missing, and how to get those."""
+    from invariance.datasets import list_datasets
+
+    statuses = list_datasets()
+    if as_json:
+        print(json.dumps([status._asdict() for status in statuses], indent=2))
+        return
+    _print_present([status for status in statuses if status.present])
+    _print_missing([status for status in statuses if not status.present])
+
+
+def _print_present(statuses: "list[DatasetStatus]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Here", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in ("name", "what", "where", "load with"):
+        table.add_column(column, overflow="fold")
+    for status in statuses:
+        table.add_row(status.name, status.what, status.where, status.how)
+    Console().print(table, markup=False)
+
+
+def _print_missing(statuses: "list[DatasetStatus]") -> None:
+    """Lines rather than a table, so that addresses and paths stay whole and can be copied."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if statuses:
+        console.print("\n[bold]Missing[/bold]")
+    for status in statuses:
+        console.print(status.name, style="bold")
+        for line in (status.what, status.how):
+            indented = fill(
+                line,
+                console.width,
+                initial_indent="  ",
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            console.print(indented, markup=False, soft_wrap=True)

@@ -1,0 +1,38 @@
+"""`invariance demo`: the main job on data that ships with the dependencies, and a report of it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from invariance.cli.output import check_output
+
+FILE_NAME = "invariance-demo.html"
+EXAMPLES = """Examples:
+
+  invariance demo
+
+  invariance demo -o results/ --seed 7
+
+  invariance demo -o textures.html"""
+
+
+def run(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The report: a file ending in .html, or a folder that exists.")
+    ] = Path(FILE_NAME),
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same report.")
+    ] = 0,
+) -> None:
+    """Learn textures at random rotations from few labels, and write a report of what that gains."""
+    path = check_output(output / FILE_NAME if output.is_dir() else output, (".html", ".htm"))
+
+    from invariance.cli.demo_report import demo_report
+    from invariance.experiments.demo import SHOWN_COUNT, run_demo
+
+    demo = run_demo(random_state=seed)
+    demo_report(demo, seed).save(path)
+    for name, accuracies in demo.accuracies(SHOWN_COUNT).items():
+        print(f"{name:<22}{accuracies.mean():6.1%} right with {SHOWN_COUNT} labelled windows a class")
+    print(f"Report: {path.resolve()}")

@@ -1,0 +1,99 @@
+"""`invariance transformations`: a picture of all versions of an image that count as the same."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from invariance.cli.output import check_output
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ENDINGS = (".png", ".svg", ".pdf", ".jpg")
+MAX_SHOWN = 64
+# Telling whether a set is a group takes the square of its size: seconds beyond this many members.
+MAX_CHECKED = 64
+EXAMPLES = """Examples:
+
+  invariance transformations
+
+  invariance transformations photo.png --set rotations:8 -o orbit.png
+
+  invariance transformations --set rotations:4,reflections,gamma:3 -o orbit.svg"""
+
+
+def run(
+    image: Annotated[
+        Path | None, typer.Argument(help="The image to transform; without one, a photograph from scikit-image.")
+    ] = None,
+    spec: Annotated[
+        str | None, typer.Option("--set", help="What does not matter; a comma combines sets. Default: rotations:8.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The picture: .png, .svg, .pdf or .jpg. Default: orbit.png.")
+    ] = None,
+    size: Annotated[
+        int, typer.Option(min=8, max=512, help="The image is first shrunk to at most this many pixels a side.")
+    ] = 96,
+) -> None:
+    """Draw an orbit: every version of an image that counts as the same. Alone, list the sets there are."""
+    if image is None and spec is None and output is None:
+        _print_sets()
+    else:
+        _draw_orbit(image, "rotations:8" if spec is None else spec, output or Path("orbit.png"), size)
+
+
+def _print_sets() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from invariance.transformations.parsing import WORDS
+
+    table = Table(box=None, pad_edge=False, title="Write one as --set, or several with commas", title_justify="left")
+    for column in ("example", "values after the word", "meaning"):
+        table.add_column(column, overflow="fold")
+    for word in WORDS.values():
+        more = " ..." if word.takes_any_number else ""
+        table.add_row(word.example, ", ".join(word.parameters) + more, word.meaning)
+    Console().print(table, markup=False)
+
+
+def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> None:
+    path = check_output(output, ENDINGS)
+
+    import numpy as np
+
+    from invariance.report import orbit_figure, save_figure
+    from invariance.transformations import Operators, check_group
+    from invariance.transformations.parsing import parse_transformations
+
+    phi = parse_transformations(spec)
+    image = _read_small(image_path, size)
+    members = phi.members(image.shape)
+    number_of = {member: number for number, member in enumerate(members)}
+    shown = [members[i] for i in np.unique(np.linspace(0, len(members) - 1, min(len(members), MAX_SHOWN)).astype(int))]
+    operators = Operators(shown, image.shape)
+    orbit = operators.apply(image[None])[0]
+    numbers = [number_of[member] for member in operators.members]
+    save_figure(orbit_figure(orbit, title=spec, numbers=numbers), path)
+    print(f"{len(members)} members, {len(orbit)} shown.")
+    if len(members) <= MAX_CHECKED:
+        print(check_group(phi, (31, 31)).sentence)
+    print(f"Picture: {path.resolve()}")
+
+
+def _read_small(path: Path | None, size: int) -> "np.ndarray":
+    """The image (h, w) or (h, w, 3) in [0, 1], its longer side at most `size` pixels."""
+    from skimage import data
+
+    from invariance.images import read_image, resize, to_grey
+
+    image = data.camera() if path is None else read_image(path)
+    n_channels = 1 if image.ndim == 2 else image.shape[2]
+    if n_channels > 4:
+        raise ValueError(f"image '{path}' has {n_channels} channels, but only grey and colour images can be drawn.")
+    image = image[..., :3] if n_channels >= 3 else to_grey(image)
+    scale = min(1.0, size / max(image.shape[:2]))
+    height, width = (max(1, round(length * scale)) for length in image.shape[:2])
+    return resize(image, (height, width), rule="stretch")

@@ -1,0 +1,82 @@
+"""What every loader returns: images with labels or masks, and images on disk that are read when asked for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+
+class ImageFiles(Sequence):
+    """Images on disk, read on `files[i]` and forgotten again, so that a large set costs no memory.
+
+    `files[i]` is one float32 image (h, w) or (h, w, c) in [0, 1]; a slice or an index array gives `ImageFiles` again.
+    """
+
+    def __init__(self, paths: Sequence[Path]):
+        self.paths = tuple(paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return ImageFiles(self.paths[index])
+        if np.ndim(index) == 1:
+            return ImageFiles([self.paths[i] for i in np.arange(len(self))[index]])
+        from invariance.images import read_image
+
+        return read_image(self.paths[index])
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"ImageFiles({len(self)} images)"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Images with one label each (classification) or one mask each (segmentation).
+
+    images       (n, h, w) or (n, h, w, c) array, uint8 as on disk or float32 in [0, 1]; `ImageFiles` for photo sets
+    labels       (n,) int64, an index into `class_names`; None for a segmentation set
+    masks        (n, h, w) bool, True on the pixels of `class_names[1]`; None for a classification set
+    class_names  what the labels mean
+    paths        the file of each image, where each image has its own file
+    splits       named index arrays: official splits, or photographic conditions; all 0-based
+    description  source, terms of use, and what differs from the original
+    """
+
+    name: str
+    images: np.ndarray | ImageFiles
+    labels: np.ndarray | None = None
+    masks: np.ndarray | None = None
+    class_names: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+    splits: Mapping[str, np.ndarray] = field(default_factory=dict)
+    description: str = ""
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __repr__(self) -> str:
+        kind = f"{len(self.class_names)} classes" if self.masks is None else "masks"
+        return f"Dataset({self.name!r}: {len(self)} images, {kind})"
+
+    def take(self, which: str | slice | Sequence[int] | np.ndarray) -> "Dataset":
+        """The images of a named split, a slice or an index array, as a data set of its own without splits."""
+        if isinstance(which, str):
+            if which not in self.splits:
+                known = ", ".join(map(repr, self.splits)) or "none"
+                raise ValueError(f"the splits of {self.name} are: {known}; got {which!r}.")
+            which = self.splits[which]
+        rows = np.arange(len(self))[which]
+        return replace(
+            self,
+            images=self.images[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            masks=None if self.masks is None else self.masks[rows],
+            paths=tuple(self.paths[row] for row in rows) if self.paths else (),
+            splits={},
+        )

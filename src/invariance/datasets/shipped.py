@@ -1,0 +1,87 @@
+"""Real data that scikit-learn and scikit-image ship in their wheels, so that it is always there, also offline."""
+
+import numpy as np
+
+from invariance._core.checks import check_choice, check_count
+from invariance._core.randomness import RandomState, spawn_rngs
+from invariance.datasets._dataset import Dataset
+
+TEXTURES = ("brick", "grass", "gravel")
+
+
+def load_digits() -> Dataset:
+    """1,797 handwritten digits (n, 8, 8) float32 in [0, 1], from scikit-learn."""
+    from sklearn import datasets
+
+    bunch = datasets.load_digits()
+    return Dataset(
+        "digits",
+        (bunch.images / 16).astype(np.float32),
+        bunch.target.astype(np.int64),
+        class_names=tuple("0123456789"),
+        description="Optical recognition of handwritten digits, UCI, test part; shipped with scikit-learn. "
+        "Terms: CC BY 4.0; cite Alpaydin and Kaynak 1998.",
+    )
+
+
+def load_faces() -> Dataset:
+    """100 faces (label 1) and 100 cut-outs without a face (label 0), (200, 25, 25) float32, from scikit-image."""
+    from skimage import data
+
+    return Dataset(
+        "faces",
+        data.lfw_subset().astype(np.float32),
+        np.repeat([1, 0], 100),
+        class_names=("no face", "face"),
+        description="A subset of Labeled Faces in the Wild, shipped with scikit-image. "
+        "Terms: see scikit-image's data notes; cite Huang et al. 2007.",
+    )
+
+
+def load_textures(n_windows: int = 100, size: int = 32, split: str = "train", random_state: RandomState = 0) -> Dataset:
+    """Windows (3 n, size, size) float32 of photographs of brick, grass and gravel, each at a random rotation.
+
+    `n_windows` of each texture. The split "train" comes from the upper half of each photograph and "test" from the
+    lower half, so that no pixel is in both.
+    """
+    from skimage import data
+
+    check_choice("split", split, ("train", "test"))
+    pictures = [getattr(data, name)().astype(np.float32) / 255 for name in TEXTURES]
+    rngs = spawn_rngs(random_state, 2 * len(TEXTURES))[split == "test" :: 2]
+    windows = [
+        cut_windows(_half(picture, split), check_count("n_windows", n_windows), size, rng)
+        for picture, rng in zip(pictures, rngs, strict=True)
+    ]
+    return Dataset(
+        "textures",
+        np.concatenate(windows),
+        np.repeat(np.arange(len(TEXTURES)), n_windows),
+        class_names=TEXTURES,
+        description="Windows of photographs of brick, grass and gravel, shipped with scikit-image. "
+        "Terms: CC0, see scikit-image's data notes.",
+    )
+
+
+def _half(picture: np.ndarray, split: str) -> np.ndarray:
+    middle = len(picture) // 2
+    return picture[:middle] if split == "train" else picture[middle:]
+
+
+def cut_windows(picture: np.ndarray, n_windows: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """`n_windows` square windows of a picture (h, w) at random places and rotations, with no pixel from outside it."""
+    from scipy.ndimage import map_coordinates
+
+    side = np.arange(check_count("size", size)) - (size - 1) / 2
+    reach = np.hypot(side[-1], side[-1])  # of a corner from the centre, whatever the rotation
+    room = np.array(picture.shape) - 1 - 2 * reach
+    if room.min() < 0:
+        raise ValueError(f"size must let a rotated window fit into {picture.shape} pixels; got {size}.")
+    centres = reach + rng.random((n_windows, 2)) * room
+    angles = rng.uniform(0, 2 * np.pi, n_windows)[:, None, None]
+    rows, columns = np.meshgrid(side, side, indexing="ij")
+    at = (
+        centres[:, 0, None, None] + np.cos(angles) * rows - np.sin(angles) * columns,
+        centres[:, 1, None, None] + np.sin(angles) * rows + np.cos(angles) * columns,
+    )
+    return map_coordinates(picture, at, order=1, mode="nearest").astype(np.float32)

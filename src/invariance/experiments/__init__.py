@@ -1,0 +1,1 @@
+"""Runnable experiments: what each computes, apart from how it is shown."""

@@ -1,0 +1,6 @@
+"""What an image is: reading, resizing, validating, patches around pixels, random sub-windows."""
+
+import lazy_loader
+
+# The names and their modules are listed once, in __init__.pyi, where type checkers look too.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

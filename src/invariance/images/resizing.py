@@ -1,0 +1,92 @@
+"""Images to a common shape by a stated rule, and colour to grey."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from invariance._core.checks import check_choice, check_count
+from invariance.images.intensities import as_float32
+
+RULES = ("crop", "pad", "stretch")
+_LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601, as Pillow and OpenCV
+
+
+def resize(image: np.ndarray, shape: tuple[int, int], rule: str = "crop") -> np.ndarray:
+    """An image (h, w) or (h, w, c) as float32 of `shape` (height, width), channels kept.
+
+    "crop": scaled until it covers the shape, the centre kept. "pad": scaled until it fits, centred, the border filled
+    with the nearest edge pixel (black bars would be edges that a classifier learns). "stretch": each axis by itself,
+    proportions lost. Axes that shrink are averaged over areas, axes that grow are interpolated linearly.
+    """
+    image = _check_image(image)
+    height, width = check_shape(shape)
+    check_choice("rule", rule, RULES)
+    scales = height / image.shape[0], width / image.shape[1]
+    if rule == "crop":
+        # Cut first, then scale: the same picture, without ever building a scaled image larger than the result.
+        kept = [_whole(side / max(scales), limit) for side, limit in zip((height, width), image.shape, strict=False)]
+        top, left = (image.shape[0] - kept[0]) // 2, (image.shape[1] - kept[1]) // 2
+        return stretch(image[top : top + kept[0], left : left + kept[1]], height, width)
+    if rule == "pad":
+        fitted = stretch(
+            image, _whole(image.shape[0] * min(scales), height), _whole(image.shape[1] * min(scales), width)
+        )
+        rows, columns = height - fitted.shape[0], width - fitted.shape[1]
+        border = [(rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)]
+        return np.pad(fitted, border + [(0, 0)] * (image.ndim - 2), mode="edge")
+    return stretch(image, height, width)
+
+
+def resize_all(images: Sequence[np.ndarray], shape: tuple[int, int], rule: str = "crop") -> np.ndarray:
+    """Images of any sizes as one float32 array (n, h, w) or (n, h, w, c); all must have the same channels."""
+    if len(images) == 0:
+        raise ValueError("images is empty; resize_all needs at least one image.")
+    first = np.shape(images[0])[2:]
+    for index, image in enumerate(images):
+        if np.shape(image)[2:] != first:
+            raise ValueError(
+                f"images[{index}] is {np.shape(image)}, but images[0] is {np.shape(images[0])}: their channels differ. "
+                f"Convert them first, for example with to_grey."
+            )
+    return np.stack([resize(image, shape, rule) for image in images])
+
+
+def to_grey(image: np.ndarray) -> np.ndarray:
+    """An image (h, w) or (h, w, c) as grey float32 (h, w): Rec. 601 weights for RGB; alpha (c = 2 or 4) is ignored."""
+    image = _check_image(image)
+    if image.ndim == 2:
+        return image
+    if image.shape[2] > 4:
+        raise ValueError(f"image must have 1 to 4 channels to become grey; got {image.shape[2]}. Select some first.")
+    return image[..., 0] if image.shape[2] < 3 else image[..., :3] @ _LUMA
+
+
+def stretch(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    """A float32 image at a new height and width; OpenCV averages areas only if no axis grows, hence two steps."""
+    import cv2
+
+    channels = image.shape[2:]
+    shrunk = min(height, image.shape[0]), min(width, image.shape[1])
+    if shrunk != image.shape[:2]:
+        image = cv2.resize(image, shrunk[::-1], interpolation=cv2.INTER_AREA)
+    if shrunk != (height, width):
+        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.ascontiguousarray(image).reshape(height, width, *channels)  # OpenCV drops a single channel
+
+
+def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
+    """A pair (height, width) of whole numbers."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
+        raise ValueError(f"shape must be a pair (height, width); got {shape!r}.")
+    return check_count("shape[0]", shape[0]), check_count("shape[1]", shape[1])
+
+
+def _check_image(image: np.ndarray) -> np.ndarray:
+    image = as_float32(image)
+    if image.ndim not in (2, 3) or image.size == 0:
+        raise ValueError(f"image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
+    return image
+
+
+def _whole(length: float, limit: int) -> int:
+    return min(max(round(length), 1), limit)

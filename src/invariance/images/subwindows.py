@@ -1,0 +1,75 @@
+"""Random square sub-windows of random position and scale, resampled to a fixed size."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from invariance._core.checks import check_count, check_number
+from invariance._core.randomness import RandomState, make_rng
+from invariance.images.intensities import as_float32
+from invariance.images.resizing import stretch
+
+
+class SubWindows(NamedTuple):
+    """Where sub-windows lie, `boxes` (n, 3) of top, left, side, and how they look, `patches` (n, size, size[, c])."""
+
+    boxes: np.ndarray
+    patches: np.ndarray
+
+
+def random_subwindows(
+    image: np.ndarray,
+    n_windows: int,
+    size: int,
+    rng: RandomState,
+    min_scale: float = 0.1,
+    max_scale: float = 1.0,
+) -> SubWindows:
+    """Draw `n_windows` squares inside an image (h, w) or (h, w, c) and resample each to `size` x `size`, float32."""
+    boxes = draw_boxes(np.shape(image), n_windows, rng, min_scale, max_scale)
+    return SubWindows(boxes, resample_boxes(image, boxes, size))
+
+
+def draw_boxes(
+    shape: tuple[int, ...], n_windows: int, rng: RandomState, min_scale: float = 0.1, max_scale: float = 1.0
+) -> np.ndarray:
+    """Squares (n, 3) of top, left, side, wholly inside an image of `shape` (h, w, ...).
+
+    The side is uniform among the whole numbers from `min_scale` to `max_scale` times the image's shorter side (at least
+    one pixel), and the position is then uniform among those that fit.
+    """
+    check_count("n_windows", n_windows, at_least=0)
+    check_number("max_scale", max_scale, 0, 1)
+    check_number("min_scale", min_scale, 0, max_scale)
+    height, width = shape[:2]
+    shorter = check_count("the image's shorter side", min(height, width))
+    largest = max(1, math.floor(max_scale * shorter))
+    smallest = min(max(1, math.ceil(min_scale * shorter)), largest)
+    rng = make_rng(rng)
+    sides = rng.integers(smallest, largest, n_windows, endpoint=True)
+    tops = rng.integers(0, height - sides, endpoint=True)
+    lefts = rng.integers(0, width - sides, endpoint=True)
+    return np.column_stack([tops, lefts, sides])
+
+
+def resample_boxes(image: np.ndarray, boxes: np.ndarray, size: int) -> np.ndarray:
+    """The squares `boxes` (n, 3) of an image as float32 patches (n, size, size[, c]).
+
+    Larger squares are averaged over areas, smaller ones interpolated linearly.
+    """
+    image, boxes = as_float32(image), np.asarray(boxes)
+    check_count("size", size)
+    if image.ndim not in (2, 3):
+        raise ValueError(f"image must be (h, w) or (h, w, c); got shape {image.shape}.")
+    if boxes.ndim != 2 or boxes.shape[1] != 3 or boxes.dtype.kind not in "iu":
+        raise ValueError(f"boxes must be integers (n, 3) of top, left, side; got {boxes.dtype} of shape {boxes.shape}.")
+    sides = boxes[:, 2:]
+    outside = (boxes[:, :2] < 0) | (sides < 1) | (boxes[:, :2] + sides > image.shape[:2])
+    if outside.any():
+        index = int(outside.any(axis=1).argmax())
+        raise ValueError(f"boxes[{index}] = {boxes[index].tolist()} does not lie in the image of {image.shape[:2]}.")
+    patches = np.empty((len(boxes), size, size, *image.shape[2:]), dtype=np.float32)
+    for patch, (top, left, side) in zip(patches, boxes.tolist(), strict=True):
+        patch[...] = stretch(image[top : top + side, left : left + side], size, size)
+    return patches

@@ -1,0 +1,103 @@
+"""Decoding TIFF: by tifffile in the encodings that it reads by itself, else by Pillow or OpenCV through libtiff."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+
+from invariance.images.intensities import white_of
+from invariance.images.pages import ORIENTATION_TAG, Pages, check_page_count, oversized, unequal_pages, zero_size
+from invariance.images.raster import decode_opencv, decode_pillow
+
+_MINISWHITE, _MINISBLACK, _RGB, _PALETTE = range(4)  # photometric interpretations
+_COMPRESSIONS = (1, 8, 32773, 32946, 34925)  # none, deflate, packbits, old deflate, lzma
+_FLOAT_PREDICTOR = 3
+
+# tifffile logs what it finds in damaged files; the error raised by `decode` says it in one line.
+logging.getLogger("tifffile").addHandler(logging.NullHandler())
+
+
+def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
+    """The pages of a TIFF, reduced copies (pyramids, thumbnails) left out."""
+    import tifffile
+
+    with tifffile.TiffFile(path) as file:
+        _check_page_chain(file)
+        series = [series for series in file.series if not series.keyframe.is_reduced]
+        if not series:
+            raise ValueError("no page found")
+        first, page = series[0], series[0].keyframe
+        if first.size == 0:
+            raise zero_size(path, page.imagelength, page.imagewidth)
+        if len(series) > 1:
+            raise unequal_pages(path, first.shape, series[1].shape)
+        if first.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
+            raise oversized(path)
+        if _reads_by_itself(page):
+            check_page_count(path, _count_pages(first), one_page)
+            values = _pages_first(first.asarray(), first.axes)
+            tag = page.tags.get(ORIENTATION_TAG)
+            return (Pages(values, None) if stored else _colours(values, page)).turned(tag.value if tag else 1)
+        deep_colour = page.samplesperpixel > 1 and page.bitspersample > 8
+    if not deep_colour:
+        return decode_pillow(path, "TIFF", one_page, stored)
+    values = decode_opencv(path)
+    check_page_count(path, len(values), one_page)
+    return Pages(values, white_of(values.dtype))
+
+
+def _check_page_chain(file) -> None:
+    """Each page names the place of the next, the last one 0; tifffile only logs that a truncated file lost pages."""
+    len(file.pages)  # walks to the last page
+    file.filehandle.seek(file.pages.next_page_offset)
+    if file.filehandle.read(file.tiff.offsetsize) != bytes(file.tiff.offsetsize):
+        raise ValueError("pages are missing")
+
+
+def _reads_by_itself(page) -> bool:
+    return (
+        page.photometric in (_MINISWHITE, _MINISBLACK, _RGB, _PALETTE)
+        and page.compression in _COMPRESSIONS
+        and page.predictor != _FLOAT_PREDICTOR
+        and (page.bitspersample == 1 or page.bitspersample >= 8)
+    )
+
+
+def _too_many(n_pixels: int) -> bool:
+    """Pillow's own limit, for files that do not pass through Pillow."""
+    from PIL import Image
+
+    return Image.MAX_IMAGE_PIXELS is not None and n_pixels > 2 * Image.MAX_IMAGE_PIXELS
+
+
+def _channel_axis(axes: str) -> int | None:
+    """Samples are channels; so is an axis that a microscope declared as channels, if there are no samples."""
+    return next((axes.index(letter) for letter in "SC" if letter in axes), None)
+
+
+def _count_pages(series) -> int:
+    kept = {series.axes.rindex("Y"), series.axes.rindex("X"), _channel_axis(series.axes)}
+    return int(np.prod([length for axis, length in enumerate(series.shape) if axis not in kept]))
+
+
+def _pages_first(values: np.ndarray, axes: str) -> np.ndarray:
+    """Any order of axes -> (pages, h, w) or (pages, h, w, c); time, depth and others all count as pages."""
+    channel = _channel_axis(axes)
+    image = [axes.rindex("Y"), axes.rindex("X")] + ([] if channel is None else [channel])
+    pages = [axis for axis in range(values.ndim) if axis not in image]
+    values = values.transpose(pages + image)
+    values = values.reshape(-1, *values.shape[len(pages) :])
+    return values[..., 0] if values.ndim == 4 and values.shape[-1] == 1 else values
+
+
+def _colours(values: np.ndarray, page) -> Pages:
+    """What the values stand for: palette indices -> RGB (grey if the palette is), inverted greys -> greys."""
+    if page.photometric == _PALETTE:
+        # Writers widen 8-bit colours by 256 or by 257; the upper byte is the colour in both cases.
+        palette = page.colormap.T >> 8
+        is_grey = (palette == palette[:, :1]).all()
+        return Pages((palette[:, 0] if is_grey else palette)[values.astype(np.intp)], 255)
+    white = 2**page.bitspersample - 1 if values.dtype.kind in "bu" and page.bitspersample <= 16 else None
+    if page.photometric == _MINISWHITE and white is not None:
+        return Pages(~values if values.dtype == bool else (white - values).astype(values.dtype), white)
+    return Pages(values, white)

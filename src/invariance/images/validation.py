@@ -1,0 +1,107 @@
+"""What estimators accept as images and labels, by scikit-learn's contract."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from invariance._core.checks import check_count
+from invariance.images.intensities import as_float32
+
+MAX_CHANNELS = 4
+
+
+def validate_images(
+    estimator: BaseEstimator, X: Any, image_shape: Sequence[int] | None = None, *, reset: bool
+) -> np.ndarray:
+    """X as C-ordered float32 images (n, h, w) or (n, h, w, c); call it with `reset=True` in `fit`, else False.
+
+    X is (n, h, w), (n, h, w, c) with 1 to 4 channels, a list of equally large images, or flat (n, d) rows (also a data
+    frame) of `image_shape` (h, w) or (h, w, c). A flat row without `image_shape` is a 1 x d image: a rule, never a
+    guess. A single channel loses its axis. uint8 is divided by 255, uint16 by 65535; floats stay as they are.
+
+    `reset` sets `n_features_in_` (the number of values of an image), `feature_names_in_` if X has names, and
+    `image_shape_`; later calls, made after `check_is_fitted`, compare with these. The result can share X's memory: do
+    not write into it.
+    """
+    stated = None if image_shape is None else _check_image_shape(image_shape)
+    X = _stacked(X)
+    if getattr(X, "ndim", 2) in (3, 4):
+        shape = _shape_of_images(np.shape(X))
+        if stated is not None and shape != stated:
+            raise ValueError(f"X has images of shape {shape}, but image_shape is {stated}. Make them agree.")
+        _compare_with_fitted(estimator, shape, reset)
+        X = validate_data(estimator, np.asarray(X).reshape(len(X), math.prod(shape)), reset=reset)
+    else:
+        X = validate_data(estimator, X, reset=reset)
+        shape = stated or (1, X.shape[1])
+        if math.prod(shape) != X.shape[1]:
+            raise ValueError(f"image_shape {shape} means {math.prod(shape)} values a row, but X has {X.shape[1]}.")
+        _compare_with_fitted(estimator, shape, reset, flat=stated is None)
+    if reset:
+        estimator.image_shape_ = shape
+    return as_float32(X).reshape(len(X), *shape)
+
+
+def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes (k,) of labels y (n,), and each label's place among them as int64 (n,).
+
+    At least two classes are needed. `n_images`, if given, must be the number of labels.
+    """
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    if n_images is not None and len(y) != n_images:
+        raise ValueError(f"X and y must be equally long; got {n_images} images and {len(y)} labels.")
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        found = f"one class only, {classes[0]!s}" if len(classes) else "no label at all"
+        raise ValueError(f"y must hold at least two classes; got {found}. Add images of another class.")
+    return classes, codes.astype(np.int64)
+
+
+def _stacked(X: Any) -> Any:
+    """A list of images as one array; anything else as it is, for scikit-learn to judge."""
+    is_list = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1)
+    if not is_list or len(X) == 0 or np.ndim(X[0]) < 2:
+        return X
+    shapes = [np.shape(image) for image in X]
+    for index, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            raise ValueError(
+                f"X has images of different shapes: X[0] is {shapes[0]}, X[{index}] is {shape}. "
+                f"Resize them: invariance.images.resize_all."
+            )
+    return np.stack(X)
+
+
+def _shape_of_images(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if 0 in shape[1:]:
+        raise ValueError(f"X must hold images of at least one pixel; got an array of shape {shape}.")
+    if len(shape) == 4 and shape[3] > MAX_CHANNELS:
+        raise ValueError(f"X must be (n, h, w, c) with c from 1 to {MAX_CHANNELS}, channels last; got shape {shape}.")
+    return _without_single_channel(shape[1:])
+
+
+def _check_image_shape(image_shape: Sequence[int]) -> tuple[int, ...]:
+    if not isinstance(image_shape, Sequence) or len(image_shape) not in (2, 3):
+        raise ValueError(f"image_shape must be (h, w) or (h, w, c); got {image_shape!r}.")
+    return _without_single_channel(tuple(check_count(f"image_shape[{i}]", side) for i, side in enumerate(image_shape)))
+
+
+def _without_single_channel(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[:2] if shape[2:] == (1,) else shape
+
+
+def _compare_with_fitted(estimator: BaseEstimator, shape: tuple[int, ...], reset: bool, flat: bool = False) -> None:
+    if reset or shape == estimator.image_shape_:
+        return
+    cure = "Flat rows need image_shape=" if flat else "Resize them: invariance.images.resize_all"
+    raise ValueError(
+        f"X has images of shape {shape}, but {type(estimator).__name__} was fitted on {estimator.image_shape_}. {cure}."
+    )

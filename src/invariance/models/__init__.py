@@ -1,0 +1,6 @@
+"""Saving and loading a fitted model, safely: one zip file, no pickle, only types of a written list."""
+
+import lazy_loader
+
+# The names and their modules are listed once, in __init__.pyi, where type checkers look too.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,106 @@
+"""The model file: a zip that holds `invariance.json` (what the model is) and `model.skops` (the model)."""
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from invariance._core.files import atomic_path
+
+FORMAT = 1
+METADATA, PAYLOAD = "invariance.json", "model.skops"
+MAX_METADATA_BYTES = 2**22
+MAX_MODEL_BYTES = 2**32  # once unpacked; a small file that unpacks to more is an attack or a mistake
+
+
+class ModelError(ValueError):
+    """A model that cannot be saved or loaded; the message names the file and the reason."""
+
+
+def write_container(path: str | os.PathLike, metadata: dict[str, Any], payload: bytes) -> None:
+    """Write the model file, whole or not at all."""
+    metadata = {"format": FORMAT, **metadata, "sha256": hashlib.sha256(payload).hexdigest()}
+    with atomic_path(path) as neighbour, zipfile.ZipFile(neighbour, "w") as archive:
+        archive.writestr(METADATA, json.dumps(metadata, indent=2))
+        archive.writestr(PAYLOAD, payload)
+
+
+def read_metadata(path: str | os.PathLike) -> dict[str, Any]:
+    """The model's description, without touching the model."""
+    with _open(path) as archive:
+        return _metadata_of(archive, path)
+
+
+def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
+    """The description and the payload, whose checksum and unpacked size have been checked."""
+    with _open(path) as archive:
+        metadata = _metadata_of(archive, path)
+        payload = _read(archive, PAYLOAD, MAX_MODEL_BYTES, path)
+    if hashlib.sha256(payload).hexdigest() != metadata.get("sha256"):
+        raise ModelError(f"'{path}' was changed after it was saved: its checksum is wrong. Get or train it again.")
+    check_unpacked_size(payload, path)
+    return metadata, payload
+
+
+def check_unpacked_size(payload: bytes, path: str | os.PathLike) -> None:
+    """Refuse a payload that declares more bytes than a model may have; zipfile reads no more than is declared."""
+    if _unpacked_size(payload) > MAX_MODEL_BYTES:
+        raise ModelError(f"'{path}' unpacks to more than {MAX_MODEL_BYTES / 2**30:g} GB, more than a model may have.")
+
+
+def _unpacked_size(payload: bytes) -> int:
+    """Declared bytes of a zip and of the zips in it: scipy's sparse matrices are compressed once more, as npz."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            total = sum(member.file_size for member in archive.infolist())
+            if total > MAX_MODEL_BYTES:
+                return total
+            nested = (archive.read(name) for name in archive.namelist() if name.endswith(".npz"))
+            return total + sum(map(_unpacked_size, nested))
+    except zipfile.BadZipFile:
+        return 0  # not a zip at all: reading it will say so
+
+
+def _open(path: str | os.PathLike) -> zipfile.ZipFile:
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file '{path}'.")
+    if path.is_dir():
+        raise ModelError(f"'{path}' is a folder, not a model file.")
+    if path.stat().st_size == 0:
+        raise ModelError(f"'{path}' is empty, so it is not a model file.")
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise ModelError(f"'{path}' is not a model file, or it was cut off ({error}).") from error
+
+
+def _read(archive: zipfile.ZipFile, name: str, limit: int, path: str | os.PathLike) -> bytes:
+    try:
+        if archive.getinfo(name).file_size > limit:
+            raise ModelError(f"'{path}' declares {archive.getinfo(name).file_size} bytes of {name}: more than allowed.")
+        return archive.read(name)
+    except KeyError as error:
+        raise ModelError(f"'{path}' is not a model file, or it was cut off (it holds no {name}).") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ModelError(f"'{path}' is damaged: {name} cannot be read ({error}).") from error
+
+
+def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str, Any]:
+    try:
+        metadata = json.loads(_read(archive, METADATA, MAX_METADATA_BYTES, path))
+        version = int(metadata["format"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"'{path}' is damaged: its {METADATA} is no description of a model.") from error
+    if version > FORMAT:
+        raise ModelError(
+            f"'{path}' has format {version}, saved by invariance {metadata.get('library')}; "
+            f"this version reads up to format {FORMAT}. Upgrade invariance."
+        )
+    return metadata

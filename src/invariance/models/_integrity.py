@@ -1,0 +1,60 @@
+"""Checks of a loaded model's contents: compiled code follows stored indices without looking where they lead."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+def check_contents(model: Any) -> None:
+    """Raise ValueError if an index stored in the model leads outside its array.
+
+    A class of the library that stores such indices has a method `check_loaded()` that raises ValueError; it is called
+    here for each of them, wherever in the model it lies. Sparse matrices and scikit-learn's boosted trees are checked
+    here because they do not check themselves.
+    """
+    for part in _parts(model):
+        kind = type(part)
+        if hasattr(kind, "check_loaded"):
+            part.check_loaded()
+        elif kind.__module__.startswith("scipy.sparse") and hasattr(part, "check_format"):
+            part.check_format(full_check=True)
+        elif kind.__name__ == "HistGradientBoostingClassifier" and hasattr(part, "_predictors"):
+            for predictor in (tree for trees in part._predictors for tree in trees):
+                _check_tree(predictor, part.n_features_in_)
+
+
+def _check_tree(predictor: Any, n_features: int) -> None:
+    """Children come after their parent and inside the array, so that walking the tree stays inside and ends."""
+    nodes = predictor.nodes
+    here = np.flatnonzero(nodes["is_leaf"] == 0)
+    inner = nodes[here]
+    children = np.stack([inner["left"], inner["right"]])
+    if len(nodes) == 0 or not np.all((children > here) & (children < len(nodes))):
+        raise ValueError("a tree leads outside its nodes")
+    if not np.all((inner["feature_idx"] >= 0) & (inner["feature_idx"] < n_features)):
+        raise ValueError("a tree asks for a feature that does not exist")
+    if inner["is_categorical"].any():
+        raise ValueError("a tree splits by category, which models of images do not")
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """The model and everything in it, each once."""
+    waiting, seen = [model], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            waiting.extend(part.values())
+        elif isinstance(part, list | tuple | set):
+            waiting.extend(part)
+        elif isinstance(part, np.ndarray):
+            waiting.extend(part.ravel().tolist() if part.dtype == object else ())
+        elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+            waiting.extend(getattr(part, field.name, None) for field in dataclasses.fields(part))
+        elif hasattr(part, "__dict__") and not isinstance(part, type):
+            waiting.extend(vars(part).values())

@@ -1,0 +1,49 @@
+"""Φ, what does not matter: sets of transformations, their operators, their groups and their tangents."""
+
+from invariance.transformations.generators import tangent_operators, tangent_vectors
+from invariance.transformations.geometric import (
+    Affine,
+    Elastic,
+    Perspective,
+    Reflections,
+    Rotations,
+    Scales,
+    Shears,
+    Shifts,
+)
+from invariance.transformations.groups import GroupReport, check_group
+from invariance.transformations.morphology import Morphology
+from invariance.transformations.operators import LinearStack, Operators
+from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination
+from invariance.transformations.reduction import ReducedOperators, reduce_operators
+from invariance.transformations.responses import largest_responses, winning_members
+from invariance.transformations.sets import Custom, Identity, TransformationSet
+
+__all__ = [
+    "Affine",
+    "Brightness",
+    "Contrast",
+    "Custom",
+    "Elastic",
+    "Gamma",
+    "GroupReport",
+    "Identity",
+    "Illumination",
+    "LinearStack",
+    "Morphology",
+    "Operators",
+    "Perspective",
+    "ReducedOperators",
+    "Reflections",
+    "Rotations",
+    "Scales",
+    "Shears",
+    "Shifts",
+    "TransformationSet",
+    "check_group",
+    "largest_responses",
+    "reduce_operators",
+    "tangent_operators",
+    "tangent_vectors",
+    "winning_members",
+]

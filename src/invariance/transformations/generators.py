@@ -1,0 +1,69 @@
+"""Tangent vectors: how an image begins to change under Φ, [Pozdnoukhov04] eq. (3)-(6) and sec. 3.1.
+
+Analytic: the Lie generators of shift, rotation, scale and shear are first-order differential operators with the
+Gaussian-smoothed derivative in place of ∂; each is the derivative of our own φ at the identity, with respect to
+pixels, radians, log-scale and slope. They are linear maps, hence an operator stack like any other.
+Finite differences: φ(x) - x for every member of any Φ.
+"""
+
+import numpy as np
+from scipy import ndimage, sparse
+
+from invariance._core.checks import check_choice, check_number
+from invariance.transformations.operators import LinearStack
+from invariance.transformations.resampling import pixel_grid
+from invariance.transformations.sets import TransformationSet
+
+
+def tangent_vectors(
+    images: np.ndarray, phi: TransformationSet, method: str = "auto", smoothing: float = 1.0
+) -> np.ndarray:
+    """Tangent vectors of every image under Φ: (n, h, w[, c]) -> (n, J, h, w[, c]).
+
+    method "analytic" gives one vector for each Lie generator of the set, "difference" one for each member but the
+    identity, and "auto" the first where it exists. `smoothing` is the width of the Gaussian derivative in pixels.
+    """
+    check_choice("method", method, ("auto", "analytic", "difference"))
+    images = np.asarray(images)
+    names = phi._generators()
+    if method == "difference" or (method == "auto" and names is None):
+        return phi.operators(images.shape[1:3]).apply(images)[:, 1:] - images[:, None]
+    return tangent_operators(phi, images.shape[1:3], smoothing).apply(images)
+
+
+def tangent_operators(phi: TransformationSet, image_shape: tuple[int, ...], smoothing: float = 1.0) -> LinearStack:
+    """The Lie generators of Φ as an operator stack with J members."""
+    names = phi._generators()
+    if not names:
+        raise ValueError(
+            f"{phi!r} has no Lie generator: only shifts, rotations, scales and shears have one. "
+            "Use method='difference', which takes finite steps of any set."
+        )
+    along_x, along_y = _derivatives(image_shape, check_number("smoothing", smoothing, 0.1, 1000))
+    y, x = (sparse.diags_array(coordinate) for coordinate in pixel_grid(image_shape))
+    formulas = {
+        "shift_x": -along_x,
+        "shift_y": -along_y,
+        "rotation": x @ along_y - y @ along_x,
+        "scale": -(x @ along_x + y @ along_y),
+        "shear_x": y @ along_x,
+        "shear_y": x @ along_y,
+    }
+    return LinearStack([formulas[name].tocsr() for name in names], (int(image_shape[0]), int(image_shape[1])))
+
+
+def _derivatives(image_shape, smoothing):
+    """Gaussian-smoothed ∂/∂x and ∂/∂y as sparse (h*w, h*w) matrices."""
+
+    def smoothing_of(size):
+        return ndimage.gaussian_filter1d(np.eye(size), smoothing, axis=0, mode="nearest")
+
+    def derivative_of(size):
+        # The central difference of the smoothed image: unlike a sampled Gaussian derivative, exact on a ramp.
+        return np.gradient(smoothing_of(size), axis=0) if size > 1 else np.zeros((1, 1))
+
+    height, width = image_shape[:2]
+    return (
+        sparse.csr_array(sparse.kron(smoothing_of(height), derivative_of(width))),
+        sparse.csr_array(sparse.kron(derivative_of(height), smoothing_of(width))),
+    )

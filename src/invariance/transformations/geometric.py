@@ -1,0 +1,227 @@
+"""Geometric sets: rotations, shifts, reflections, scales, shears, affine maps, perspective, elastic fields.
+
+All are resamplings about the centre of the image, hence linear. `border` says what lies outside the image ("zero",
+"edge", "reflect", "wrap"), `interpolation` is "linear" or "nearest". Quarter turns and whole-pixel shifts are exact.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from invariance._core.checks import check_choice, check_count, check_number
+from invariance.transformations.resampling import BORDERS, INTERPOLATIONS
+from invariance.transformations.sets import TransformationSet
+from invariance.transformations.steps import Displacement, Warp
+
+
+class _Warps(TransformationSet):
+    """A set whose members are single warps about the centre."""
+
+    border: str
+    interpolation: str
+
+    @abstractmethod
+    def _homographies(self, image_shape):
+        """3 x 3 matrices that take a pixel (x, y, 1) of the result to its source."""
+
+    def _list_members(self, image_shape):
+        check_choice("border", self.border, BORDERS)
+        check_choice("interpolation", self.interpolation, INTERPOLATIONS)
+        warps = (Warp.from_matrix(matrix, self.border, self.interpolation) for matrix in self._homographies(image_shape))
+        return [() if warp.is_identity() else (warp,) for warp in warps]
+
+
+def _linear_map(a, b, c, d):
+    return np.array([[a, b, 0.0], [c, d, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _rotation(degrees):
+    angle = np.deg2rad(degrees)
+    return _linear_map(np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle))
+
+
+def even_steps(n: int, limit: float) -> np.ndarray:
+    """`n` values evenly from -limit to limit; an even n has no zero, which the set adds as its identity."""
+    return np.linspace(-limit, limit, n) if n > 1 else np.zeros(1)
+
+
+class Rotations(_Warps):
+    """`n` rotations over the full circle, or evenly from -`limit` to `limit` degrees; counter-clockwise."""
+
+    def __init__(self, n: int = 8, limit: float | None = None, border: str = "zero", interpolation: str = "linear"):
+        self.n = n
+        self.limit = limit
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        n = check_count("n", self.n)
+        if self.limit is None:
+            angles = np.arange(n) * 360 / n
+        else:
+            angles = even_steps(n, check_number("limit", self.limit, 0, 180))
+        return [_rotation(angle) for angle in angles]
+
+    def _generators(self):
+        return ("rotation",)
+
+
+class Shifts(_Warps):
+    """All shifts by up to `reach` whole pixels along either axis, (2*reach + 1)² of them; every `step`-th, if given."""
+
+    def __init__(self, reach: int = 1, step: int = 1, border: str = "zero", interpolation: str = "linear"):
+        self.reach = reach
+        self.step = step
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        reach, step = check_count("reach", self.reach, at_least=0), check_count("step", self.step)
+        n_steps = reach // step
+        offsets = np.arange(-n_steps, n_steps + 1) * step
+        return [np.array([[1.0, 0.0, -dx], [0.0, 1.0, -dy], [0.0, 0.0, 1.0]]) for dy in offsets for dx in offsets]
+
+    def _generators(self):
+        return ("shift_x", "shift_y")
+
+
+class Reflections(_Warps):
+    """Left-right mirror images (`axis="horizontal"`), upside-down ones ("vertical"), or "both" and their product."""
+
+    def __init__(self, axis: str = "horizontal", border: str = "zero", interpolation: str = "linear"):
+        self.axis = axis
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        check_choice("axis", self.axis, ("horizontal", "vertical", "both"))
+        signs = {"horizontal": [(-1, 1)], "vertical": [(1, -1)], "both": [(-1, 1), (1, -1), (-1, -1)]}
+        return [_linear_map(x, 0.0, 0.0, y) for x, y in signs[self.axis]]
+
+    def _generators(self):
+        return ()
+
+
+class Scales(_Warps):
+    """`n` zooms from 1/`limit` to `limit`, evenly on a logarithmic scale."""
+
+    def __init__(self, n: int = 3, limit: float = 1.25, border: str = "zero", interpolation: str = "linear"):
+        self.n = n
+        self.limit = limit
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        limit = check_number("limit", self.limit, 1, 100)
+        factors = np.exp(even_steps(check_count("n", self.n), np.log(limit)))
+        return [_linear_map(1 / factor, 0.0, 0.0, 1 / factor) for factor in factors]
+
+    def _generators(self):
+        return ("scale",)
+
+
+class Shears(_Warps):
+    """`n` shears from -`limit` to `limit` degrees along each axis ("horizontal", "vertical" or "both")."""
+
+    def __init__(
+        self,
+        n: int = 3,
+        limit: float = 10.0,
+        axis: str = "both",
+        border: str = "zero",
+        interpolation: str = "linear",
+    ):
+        self.n = n
+        self.limit = limit
+        self.axis = axis
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        check_choice("axis", self.axis, ("horizontal", "vertical", "both"))
+        slopes = np.tan(np.deg2rad(even_steps(check_count("n", self.n), check_number("limit", self.limit, 0, 80))))
+        along_x = [_linear_map(1.0, slope, 0.0, 1.0) for slope in slopes]
+        along_y = [_linear_map(1.0, 0.0, slope, 1.0) for slope in slopes]
+        return {"horizontal": along_x, "vertical": along_y, "both": along_x + along_y}[self.axis]
+
+    def _generators(self):
+        return {"horizontal": ("shear_x",), "vertical": ("shear_y",), "both": ("shear_x", "shear_y")}[self.axis]
+
+
+class Affine(_Warps):
+    """Given affine maps of the picture: 2 x 2 matrices, or 2 x 3 with a shift in pixels, acting on (x, y).
+
+    A matrix says where the content goes (as in OpenCV's `warpAffine`), so it must have an inverse.
+    """
+
+    def __init__(self, matrices: Sequence = (), border: str = "zero", interpolation: str = "linear"):
+        self.matrices = matrices
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        return [np.linalg.inv(_as_homography(matrix)) for matrix in self.matrices]
+
+    def _generators(self):
+        return ("shift_x", "shift_y", "rotation", "scale", "shear_x", "shear_y")
+
+
+def _as_homography(matrix):
+    matrix = np.asarray(matrix, dtype=np.float64)
+    if matrix.shape not in ((2, 2), (2, 3)) or not np.all(np.isfinite(matrix)):
+        raise ValueError(f"matrices must hold finite 2 x 2 or 2 x 3 matrices; got one of shape {matrix.shape}.")
+    if abs(np.linalg.det(matrix[:, :2])) < 1e-9:
+        raise ValueError(f"every affine map needs an inverse; the determinant of {matrix[:, :2].tolist()} is 0.")
+    homography = np.eye(3)
+    homography[:2, : matrix.shape[1]] = matrix
+    return homography
+
+
+class Perspective(_Warps):
+    """The picture tilted away from the viewer in `n` directions; `tilt` is the change of depth at the border."""
+
+    def __init__(self, n: int = 4, tilt: float = 0.2, border: str = "zero", interpolation: str = "linear"):
+        self.n = n
+        self.tilt = tilt
+        self.border = border
+        self.interpolation = interpolation
+
+    def _homographies(self, image_shape):
+        tilt = check_number("tilt", self.tilt, 0, 0.9) / (max(image_shape) / 2)
+        directions = np.arange(check_count("n", self.n)) * 2 * np.pi / self.n
+        return [
+            np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [tilt * np.cos(angle), tilt * np.sin(angle), 1.0]])
+            for angle in directions
+        ]
+
+
+class Elastic(TransformationSet):
+    """`n` smooth random distortions: root mean square `strength` pixels, correlated over `smoothness` pixels."""
+
+    def __init__(
+        self,
+        n: int = 4,
+        strength: float = 1.0,
+        smoothness: float = 4.0,
+        random_state: int = 0,
+        border: str = "zero",
+        interpolation: str = "linear",
+    ):
+        self.n = n
+        self.strength = strength
+        self.smoothness = smoothness
+        self.random_state = random_state
+        self.border = border
+        self.interpolation = interpolation
+
+    def _list_members(self, image_shape):
+        border = check_choice("border", self.border, BORDERS)
+        interpolation = check_choice("interpolation", self.interpolation, INTERPOLATIONS)
+        strength = check_number("strength", self.strength, 0, 1000)
+        smoothness = check_number("smoothness", self.smoothness, 0.1, 1000)
+        seed = check_count("random_state", self.random_state, at_least=0)
+        return [
+            (Displacement((seed, field), strength, smoothness, border, interpolation),)
+            for field in range(check_count("n", self.n))
+        ]

@@ -1,0 +1,116 @@
+"""A reduced basis for Φ: the few directions in which the transformed patches of one kind of image vary.
+
+B holds the leading eigenvectors of M = mean over φ and x of φ(x) φ(x)ᵀ (not centred, so that the mean image is kept).
+A patch becomes z = Bᵀx, a filter θ = Ba, and the response <φ_t x, θ> becomes zᵀ R_t a with R_t = Bᵀ S_tᵀ B of rank
+r << d. M is S_t (Σ x xᵀ) S_tᵀ summed over t, so no image is ever transformed to find it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from invariance._core.checks import check_count, check_number
+from invariance.transformations.operators import Operators
+
+# Up to this many values a patch, the exact eigenvectors of M cost about a second.
+EXACT_LIMIT = 1500
+OVERSAMPLING = 20
+POWER_STEPS = 3
+N_TRACED = 256
+
+
+@dataclass(frozen=True)
+class ReducedOperators:
+    """Φ restricted to r directions.
+
+    basis (d, r) float32 with orthonormal columns; matrices[p] (T_p, r, r) float32: filter a -> R_t a for every member
+    that follows the p-th alteration; energy: the share of M's trace that the basis keeps.
+    """
+
+    operators: Operators
+    basis: np.ndarray
+    matrices: list[np.ndarray]
+    energy: float
+
+    @property
+    def rank(self) -> int:
+        """How many directions are kept."""
+        return self.basis.shape[1]
+
+    def project(self, images: np.ndarray) -> np.ndarray:
+        """(n, h, w[, c]) -> (P, n, r): coordinates of the images after each of the P alterations."""
+        altered = self.operators.altered(np.asarray(images, dtype=np.float32))
+        return np.stack([part.reshape(len(images), -1) @ self.basis for part in altered])
+
+
+def reduce_operators(operators: Operators, images: np.ndarray, rank: int | float, seed: int = 0) -> ReducedOperators:
+    """The reduced basis that fits `images` under Φ; `rank` directions, or a share of the energy if it is below 1."""
+    altered = [np.asarray(part, np.float32).reshape(len(images), -1) for part in operators.altered(images)]
+    n_values = altered[0].shape[1]
+    if isinstance(rank, float) and rank < 1:
+        share, n_wanted = check_number("rank", rank, 0, 1), min(n_values, 512)
+    else:
+        share, n_wanted = 1.0, min(check_count("rank", rank), n_values)
+    find = _exact_eigenvectors if n_values <= EXACT_LIMIT else _approximate_eigenvectors
+    values, vectors, total = find(operators, altered, n_wanted, seed)
+    kept = np.cumsum(values) / max(total, np.finfo(float).tiny)
+    if share < 1:
+        n_kept = min(int(np.searchsorted(kept, share)) + 1, len(values))
+        values, vectors = values[:n_kept], vectors[:, :n_kept]
+    basis = vectors.astype(np.float32)
+    matrices = [_restrict(stack, vectors) for stack in operators.stacks]
+    return ReducedOperators(operators, basis, matrices, float(min(kept[len(values) - 1], 1.0)))
+
+
+def _on_pixels(matrix, columns):
+    """(S ⊗ I) applied to columns (d*c, m): S acts on pixels and carries the channels along."""
+    n_pixels = matrix.shape[1]
+    return np.asarray(matrix @ columns.reshape(n_pixels, -1)).reshape(columns.shape)
+
+
+def _restrict(stack, vectors):
+    """R_t = Bᵀ S_tᵀ B for every member of a stack: (T, r, r) float32."""
+    return np.stack([vectors.T @ _on_pixels(matrix.T, vectors) for matrix in stack.matrices]).astype(np.float32)
+
+
+def _exact_eigenvectors(operators, altered, rank, seed):
+    """(eigenvalues, eigenvectors, trace) of M, formed as a whole."""
+    moment = np.zeros((altered[0].shape[1],) * 2)
+    for stack, part in zip(operators.stacks, altered, strict=True):
+        products = (part.T @ part).astype(np.float64)
+        for matrix in stack.matrices:
+            half = _on_pixels(matrix, products)
+            moment += _on_pixels(matrix, np.ascontiguousarray(half.T))
+    moment /= len(operators) * len(altered[0])
+    values, vectors = linalg.eigh(moment, subset_by_index=(len(moment) - rank, len(moment) - 1))
+    return np.maximum(values[::-1], 0), np.ascontiguousarray(vectors[:, ::-1]), np.trace(moment)
+
+
+def _approximate_eigenvectors(operators, altered, rank, seed):
+    """The same by randomised subspace iteration: M is only ever multiplied with a block of columns, never formed."""
+
+    def multiply(columns):
+        product = np.zeros_like(columns)
+        for stack, part in zip(operators.stacks, altered, strict=True):
+            for matrix in stack.matrices:
+                responses = part @ _on_pixels(matrix.T, columns).astype(np.float32)
+                product += _on_pixels(matrix, (part.T @ responses).astype(np.float64))
+        return product / (len(operators) * len(altered[0]))
+
+    n_values = altered[0].shape[1]
+    width = min(rank + OVERSAMPLING, n_values)
+    columns = linalg.qr(np.random.default_rng(seed).standard_normal((n_values, width)), mode="economic")[0]
+    for _ in range(POWER_STEPS):
+        columns = linalg.qr(multiply(columns), mode="economic")[0]
+    values, rotation = linalg.eigh(columns.T @ multiply(columns))
+    return np.maximum(values[::-1][:rank], 0), (columns @ rotation[:, ::-1])[:, :rank], _trace(operators, altered)
+
+
+def _trace(operators, altered):
+    """Trace of M, the mean energy of a transformed image, from at most `N_TRACED` of the images."""
+    energy = 0.0
+    for stack, part in zip(operators.stacks, altered, strict=True):
+        columns = part[:: -(-len(part) // N_TRACED)].T.astype(np.float64)
+        energy += sum(np.sum(_on_pixels(matrix, columns) ** 2) for matrix in stack.matrices) / columns.shape[1]
+    return energy / len(operators)

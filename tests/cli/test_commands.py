@@ -1,0 +1,135 @@
+"""Every command is documented, does what it says, and ends as it should."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from PIL import Image
+from typer.main import get_command
+
+from invariance import __version__, cli
+from invariance.cli import demo, main
+
+COMMANDS = get_command(cli.app).commands
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"invariance {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_names_every_command(arguments, capsys):
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "Examples:" in text
+    assert all(name in text for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_examples_and_every_option_is_explained(name, capsys):
+    command = COMMANDS[name]
+    assert command.help.endswith(".")
+    assert f"invariance {name}" in command.epilog.partition("Examples:")[2]
+    assert all(parameter.help for parameter in command.params)
+    assert main([name, "--help"]) == 0
+    assert "Examples:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_use_options_that_exist(name):
+    command = COMMANDS[name]
+    known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
+    used = set(re.findall(r"(?<=\s)--?[a-z]+", command.epilog))
+    assert used <= known
+
+
+def test_datasets_lists_what_is_there_and_how_to_get_the_rest(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("INVARIANCE_DATA", str(tmp_path))
+    assert main(["datasets"]) == 0
+    text = capsys.readouterr().out
+    assert "load_textures()" in text
+    assert "Missing" in text
+    assert main(["datasets", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert {"name", "what", "present", "where", "how"} == set(entries[0])
+    assert all(entry["how"] for entry in entries)
+    assert {entry["present"] for entry in entries} == {True, False}
+
+
+def test_transformations_alone_lists_the_sets_and_writes_nothing(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["transformations"]) == 0
+    text = capsys.readouterr().out
+    assert "rotations:24" in text
+    assert "illumination:8:16" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_transformations_draws_an_orbit(ending, capsys, tmp_path):
+    picture = tmp_path / f"orbit.{ending}"
+    assert main(["transformations", "--set", "rotations:4", "--size", "24", "-o", str(picture)]) == 0
+    text = capsys.readouterr().out
+    assert "4 members" in text
+    assert "form a group" in text
+    assert str(picture) in text
+    assert list(tmp_path.iterdir()) == [picture]
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "1"])
+def test_transformations_takes_grey_and_colour_with_and_without_alpha(mode, tmp_path):
+    Image.new(mode, (40, 30)).save(tmp_path / "image.png")
+    picture = tmp_path / "orbit.png"
+    assert main(["transformations", str(tmp_path / "image.png"), "--set", "reflections", "-o", str(picture)]) == 0
+    assert Image.open(picture).width > 100
+
+
+def test_of_a_large_set_only_some_are_drawn(capsys, tmp_path):
+    arguments = ["transformations", "--set", "shifts:10", "--size", "16", "-o", str(tmp_path / "orbit.png")]
+    assert main(arguments) == 0
+    assert "441 members, 64 shown." in capsys.readouterr().out
+
+
+def test_demo_into_a_folder_gains_from_invariance_and_is_the_same_every_time(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("invariance.experiments.demo.LABEL_COUNTS", (5,))
+    assert main(["demo", "-o", str(tmp_path)]) == 0
+    ignored, not_ignored = (float(share) for share in re.findall(r"([\d.]+)% right", capsys.readouterr().out))
+    assert ignored > not_ignored + 10
+    page = (tmp_path / demo.FILE_NAME).read_bytes()
+    assert main(["demo", "-o", str(tmp_path / "again.html")]) == 0
+    assert (tmp_path / "again.html").read_bytes() == page
+
+
+def test_debug_shows_where_an_error_comes_from(monkeypatch):
+    monkeypatch.setenv("INVARIANCE_DEBUG", "1")
+    with pytest.raises(ValueError, match="rotatoin"):
+        main(["transformations", "--set", "rotatoin:3"])
+
+
+def test_a_defect_of_ours_is_not_disguised_as_a_mistake_of_the_user(monkeypatch):
+    def fail():
+        raise TypeError("a defect")
+
+    monkeypatch.setattr("invariance.datasets.list_datasets", fail)
+    with pytest.raises(TypeError):
+        main(["datasets"])
+
+
+def test_interruption_ends_quietly(monkeypatch, capsys):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("invariance.datasets.list_datasets", interrupt)
+    assert main(["datasets"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_installed_command_exits_with_the_code():
+    code = "import sys; from invariance.cli import main; sys.exit(main(['transformations', '--set', 'x']))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert re.fullmatch(r"Error: 'x' is not a known set .*\n", ended.stderr)

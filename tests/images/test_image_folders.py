@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from invariance.images import ImageError, read_class_folder, read_image, read_mask_folder
+
+
+def write(path, shape=(6, 8), value=100):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full(shape, value, dtype=np.uint8)).save(path)
+    return path
+
+
+@pytest.fixture
+def pets(tmp_path):
+    for name, value in [("dog/2.png", 20), ("cat/b.png", 11), ("cat/a.bmp", 10)]:
+        write(tmp_path / name, value=value)
+    for junk in ["cat/Thumbs.db", "cat/.DS_Store", "cat/._a.png", "dog/notes.txt", "loose.png"]:
+        (tmp_path / junk).write_text("junk")
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def test_classes_are_the_sub_folders(pets):
+    data = read_class_folder(pets)
+    assert data.labels.tolist() == ["cat", "cat", "dog"]
+    assert [path.name for path in data.paths] == ["a.bmp", "b.png", "2.png"]
+    assert [round(float(image.mean() * 255)) for image in data.images] == [10, 11, 20]
+    assert data.skipped == []
+
+
+def test_images_are_resized_by_the_rule(pets):
+    write(pets / "dog" / "3.png", shape=(30, 10, 3))
+    data = read_class_folder(pets, shape=(4, 5), rule="stretch")
+    assert [image.shape for image in data.images] == [(4, 5), (4, 5), (4, 5), (4, 5, 3)]
+
+
+def test_bad_image_is_raised_or_skipped(pets):
+    bad = pets / "cat" / "bad.png"
+    bad.write_text("no picture")
+    with pytest.raises(ImageError, match=r"bad\.png"):
+        read_class_folder(pets)
+    data = read_class_folder(pets, on_error="skip")
+    assert data.labels.tolist() == ["cat", "cat", "dog"]
+    [(path, reason)] = data.skipped
+    assert path == bad
+    assert "is not a PNG" in reason
+
+
+def test_class_of_which_all_images_were_skipped(pets):
+    (pets / "dog" / "2.png").write_text("no picture")
+    with pytest.raises(ImageError, match=r"dog.*no readable image"):
+        read_class_folder(pets, on_error="skip")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda root: root / "none", "none' does not exist"),
+        (lambda root: write(root / "a.png"), "a.png' is a file"),
+        (lambda root: root, "is empty"),
+        (lambda root: write(root / "a.png").parent, "no sub-folders"),
+        (lambda root: write(root / "cat" / "a.png").parents[1], "one class only, 'cat'"),
+        (lambda root: (write(root / "cat" / "a.png"), (root / "dog").mkdir(), root)[-1], "dog' holds no images"),
+    ],
+    ids=["missing", "file", "empty", "no sub-folders", "one class", "empty class"],
+)
+def test_bad_class_folders(tmp_path, make, words):
+    with pytest.raises(ImageError, match=words) as caught:
+        read_class_folder(make(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_choices(pets):
+    with pytest.raises(ValueError, match="on_error must be one of 'raise', 'skip'; got 'ignore'"):
+        read_class_folder(pets, on_error="ignore")
+    with pytest.raises(ValueError, match="rule must be one of"):
+        read_class_folder(pets, shape=(3, 3), rule="squash")
+
+
+def test_masks_are_paired_by_stem(tmp_path):
+    for stem, value in [("b", 2), ("a", 1), ("without_image", 9)]:
+        write(tmp_path / "masks" / f"{stem}.png", value=value)
+    for stem in "ab":
+        write(tmp_path / "cells" / f"{stem}.jpg", shape=(6, 8, 3))
+    (tmp_path / "cells" / "Thumbs.db").touch()
+    data = read_mask_folder(tmp_path / "cells", tmp_path / "masks")
+    assert [path.name for path in data.paths] == ["a.jpg", "b.jpg"]
+    assert [np.unique(mask).tolist() for mask in data.masks] == [[1], [2]]
+    np.testing.assert_array_equal(data.images[0], read_image(tmp_path / "cells" / "a.jpg"))
+
+
+def test_image_without_mask(tmp_path):
+    write(tmp_path / "cells" / "a.png")
+    write(tmp_path / "masks" / "a_mask.png")
+    with pytest.raises(ImageError, match=r"cells/a\.png' has no mask 'a\.\*' in '.*masks'"):
+        read_mask_folder(tmp_path / "cells", tmp_path / "masks")
+
+
+def test_mask_of_other_size(tmp_path):
+    write(tmp_path / "cells" / "a.png", shape=(6, 8))
+    write(tmp_path / "masks" / "a.tif", shape=(8, 6))
+    with pytest.raises(ImageError, match=r"masks/a\.tif' is 8 x 6, but its image '.*cells/a\.png' is 6 x 8"):
+        read_mask_folder(tmp_path / "cells", tmp_path / "masks")
+
+
+def test_nothing_to_read_and_ambiguous_stems(tmp_path):
+    (tmp_path / "cells").mkdir()
+    with pytest.raises(ImageError, match="cells' holds no images"):
+        read_mask_folder(tmp_path / "cells", tmp_path / "cells")
+    write(tmp_path / "cells" / "a.png")
+    write(tmp_path / "cells" / "a.bmp")
+    with pytest.raises(ImageError, match=r"a\.bmp' and .*a\.png' share a stem"):
+        read_mask_folder(tmp_path / "cells", tmp_path / "cells")

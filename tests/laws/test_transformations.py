@@ -1,0 +1,91 @@
+"""Laws of Φ that hold for every set."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from invariance.transformations import Rotations, check_group, largest_responses
+from tests.laws.catalogue import ALL_SETS, GROUPS, LINEAR_SETS
+
+SHAPES = [(9, 9), (8, 11), (7, 7, 3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("phi", LINEAR_SETS, ids=repr)
+def test_adjoint_identity(phi, shape):
+    rng = np.random.default_rng(0)
+    images, filters = rng.standard_normal((4, *shape)), rng.standard_normal((3, *shape))
+    operators = phi.operators(shape)
+    transformed = operators.apply(images).reshape(4, len(operators), -1)
+    moved = operators.adjoint(filters).reshape(3, len(operators), -1)
+    left = np.einsum("ntd,kd->nkt", transformed, filters.reshape(3, -1))
+    right = np.einsum("nd,ktd->nkt", images.reshape(4, -1), moved)
+    assert np.abs(left - right).max() < 1e-10
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+def test_the_identity_comes_first_and_no_member_twice(phi, shape):
+    images = np.random.default_rng(0).random((2, *shape))
+    operators = phi.operators(shape)
+    orbit = operators.apply(images)
+    assert orbit.shape == (2, len(operators), *shape)
+    np.testing.assert_array_equal(orbit[:, 0], images)
+    assert len(set(operators.members)) == len(operators)
+
+
+@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+def test_largest_response_is_the_maximum_over_the_orbit(phi):
+    rng = np.random.default_rng(1)
+    images, filters = rng.random((5, 9, 8)), rng.standard_normal((3, 9, 8))
+    operators = phi.operators((9, 8))
+    expected = np.einsum("nthw,khw->nkt", operators.apply(images), filters).max(axis=2)
+    np.testing.assert_allclose(largest_responses(images, filters, operators), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+def test_single_precision_stays_single_and_close(phi):
+    images = np.random.default_rng(2).random((2, 9, 9))
+    operators = phi.operators((9, 9))
+    single = operators.apply(images.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, operators.apply(images), atol=2e-5)
+
+
+@pytest.mark.parametrize(("phi", "shape"), GROUPS, ids=str)
+def test_a_group_leaves_the_invariant_feature_unchanged(phi, shape):
+    rng = np.random.default_rng(3)
+    images, filters = rng.standard_normal((4, *shape)), rng.standard_normal((5, *shape))
+    operators = phi.operators(shape)
+    before = largest_responses(images, filters, operators)
+    for member in range(len(operators)):
+        after = largest_responses(operators.apply(images)[:, member], filters, operators)
+        assert np.abs(after - before).max() < 1e-10
+    assert check_group(phi, shape).is_group
+
+
+def test_the_invariance_law_can_fail():
+    """Twelve turns of a coarse image are no group: the law above must see that."""
+    rng = np.random.default_rng(3)
+    images, filters = rng.standard_normal((4, 7, 7)), rng.standard_normal((5, 7, 7))
+    operators = Rotations(12).operators((7, 7))
+    turned = operators.apply(images)[:, 1]
+    change = largest_responses(turned, filters, operators) - largest_responses(images, filters, operators)
+    assert np.abs(change).max() > 1e-3
+    assert not check_group(Rotations(12), (7, 7)).is_group
+
+
+@pytest.mark.parametrize("size", [6, 7])
+def test_quarter_turns_equal_rot90(size):
+    images = np.random.default_rng(4).random((3, size, size))
+    turned = Rotations(4).operators((size, size)).apply(images)
+    for quarter in range(4):
+        assert np.abs(turned[:, quarter] - np.rot90(images, quarter, (1, 2))).max() < 1e-12
+
+
+@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+def test_sets_are_specifications(phi):
+    copy = clone(phi)
+    assert repr(copy) == repr(phi)
+    assert copy.get_params().keys() == phi.get_params().keys()
+    assert copy.members((6, 6)) == phi.members((6, 6))

@@ -1,0 +1,56 @@
+"""The package as a whole: what importing it costs, and that every public name is there."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import invariance
+
+HEAVY = {"cv2", "matplotlib", "numba", "pandas", "scipy", "skimage", "skops", "sklearn"}
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print('MODULES', *sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return set(output.rpartition("MODULES")[2].split())
+
+
+@pytest.mark.parametrize("statement", ["import invariance", "import invariance.cli", "import invariance.report"])
+def test_importing_loads_nothing_heavy(statement):
+    assert HEAVY & modules_after(statement) == set()
+
+
+def test_the_command_line_answers_without_loading_anything_heavy():
+    for argument in ("--version", "--help"):
+        assert HEAVY & modules_after(f"from invariance.cli import main; main(['{argument}'])") == set()
+
+
+@pytest.mark.parametrize("name", invariance.__all__)
+def test_every_public_name_can_be_imported(name):
+    assert getattr(invariance, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="Rotatoins"):
+        invariance.Rotatoins  # noqa: B018
+
+
+def test_the_version_has_one_source():
+    assert invariance.__version__ == version("invariance")
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (Path(invariance.__file__).parent / "py.typed").exists()
+
+
+def test_the_python_in_the_readme_works(capsys):
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    names: dict = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)), names)
+    assert "exactly invariant" in capsys.readouterr().out
+    assert names["orbits"].shape == (300, 8, 32, 32)
+    assert names["features"].shape == (300, 16)

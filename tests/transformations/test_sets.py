@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+
+from invariance.transformations import (
+    Affine,
+    Custom,
+    Elastic,
+    Identity,
+    Illumination,
+    Morphology,
+    Reflections,
+    Rotations,
+    Scales,
+    Shears,
+    Shifts,
+)
+from tests import reference
+
+
+def size(phi, shape=(9, 9)):
+    return len(phi.operators(shape))
+
+
+@pytest.mark.parametrize(
+    ("phi", "expected"),
+    [
+        (Identity(), 1),
+        (Rotations(24), 24),
+        (Rotations(24) * Rotations(24), 24),
+        (Rotations(24).closure(), 24),
+        (Rotations(4) | Rotations(6), 8),
+        (Rotations(4) * Reflections(), 8),
+        (Reflections() * Reflections(), 2),
+        (Reflections("both"), 4),
+        (Shifts(2), 25),
+        (Shifts(1).closure(), 25),
+        (Shifts(2).closure(), 81),
+        (Shifts(1) | Shifts(2), 25),
+        (Shifts(1) * Shifts(1), 25),
+        (Shifts(3, border="wrap"), 49),
+        (Rotations(3, limit=15), 3),
+        (Rotations(3, limit=15).closure(), 5),
+        (Rotations(2, limit=15), 3),
+        (Shifts(2) * Illumination(), 75),
+        (Morphology(), 5),
+        (Illumination() | Illumination((8,)), 3),
+        (Rotations(24).subsample(5), 5),
+        (Rotations(4).subsample(50), 4),
+    ],
+    ids=repr,
+)
+def test_sizes_are_those_of_set_theory(phi, expected):
+    assert size(phi) == expected
+
+
+def test_wrapping_shifts_of_a_small_image_coincide():
+    assert size(Shifts(4, border="wrap"), (5, 5)) == 25
+
+
+@pytest.mark.parametrize("border", ["zero", "edge", "reflect", "wrap"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda border: Rotations(10, border=border),
+        lambda border: Scales(3, limit=1.7, border=border),
+        lambda border: Shears(3, limit=30, border=border),
+        lambda border: Shifts(2, border=border),
+        lambda border: Affine([[[1.2, 0.3, 0.4], [0, 0.8, -1.3]]], border=border),
+    ],
+)
+def test_warps_equal_their_slow_twin(build, border):
+    image = np.random.default_rng(0).random((6, 7))
+    operators = build(border).operators((6, 7))
+    for member, fast in zip(operators.members, operators.apply(image[None])[0], strict=True):
+        if member:
+            np.testing.assert_allclose(fast, reference.warp_image(image, member[0].homography, border), atol=1e-9)
+
+
+def test_content_moves_as_documented():
+    image = np.zeros((5, 5))
+    image[1, 2] = 1
+    shifts = Shifts(1).operators((5, 5)).apply(image[None])[0]
+    assert {tuple(np.argwhere(shifted)[0]) for shifted in shifts} == {(r, c) for r in (0, 1, 2) for c in (1, 2, 3)}
+    moved = Affine([[[1, 0, 2], [0, 1, 1]]]).operators((5, 5)).apply(image[None])[0, 1]
+    assert moved[2, 4] == 1
+
+
+def test_product_applies_the_right_set_first():
+    image = np.arange(16.0).reshape(4, 4)
+    flip, cut = np.fliplr, lambda picture: np.where(np.arange(4) < 2, picture, 0.0)
+    orbit = (Custom([flip]) * Custom([cut])).operators((4, 4)).apply(image[None])[0]
+    expected = [image, cut(image), flip(image), flip(cut(image))]
+    assert len(orbit) == 4
+    assert all(any(np.array_equal(got, want) for got in orbit) for want in expected)
+
+
+def test_rotations_and_shifts_interpolate_once():
+    """A product of warps is one warp: turning back leaves the image untouched."""
+    there_and_back = Rotations(24) * Rotations(24)
+    orbit = there_and_back.operators((9, 9)).apply(np.random.default_rng(0).random((1, 9, 9)))
+    once = Rotations(24).operators((9, 9)).apply(np.random.default_rng(0).random((1, 9, 9)))
+    np.testing.assert_allclose(np.sort(orbit.sum(axis=(2, 3))), np.sort(once.sum(axis=(2, 3))), atol=1e-7)
+
+
+def test_elastic_fields_are_seeded_and_as_strong_as_said():
+    shape = (40, 40)
+    same = Elastic(2, random_state=3).operators(shape), Elastic(2, random_state=3).operators(shape)
+    other = Elastic(2, random_state=4).operators(shape)
+    image = np.random.default_rng(0).random((1, *shape))
+    np.testing.assert_array_equal(same[0].apply(image), same[1].apply(image))
+    assert not np.allclose(same[0].apply(image)[:, 1:], other.apply(image)[:, 1:])
+    columns = np.tile(np.arange(40.0), (40, 1))[None]
+    bent = Elastic(8, strength=2, smoothness=4, border="edge").operators(shape).apply(columns)[0, 1:]
+    assert 1.5 < np.sqrt(np.mean((bent - columns)[:, 5:-5, 5:-5] ** 2)) < 2.5
+
+
+def test_a_set_that_is_not_linear_says_so():
+    operators = Illumination().operators((5, 5))
+    assert not operators.linear
+    with pytest.raises(ValueError, match="no adjoint.*largest_responses"):
+        operators.adjoint(np.zeros((1, 5, 5)))
+
+
+@pytest.mark.parametrize(
+    ("phi", "message"),
+    [
+        (Rotations(0), "n must be a whole number of at least 1; got 0"),
+        (Rotations(8, limit=-3), "limit must be a number from 0 to 180; got -3"),
+        (Shifts(1.5), "reach must be a whole number"),
+        (Shifts(1, border="mirror"), "border must be one of 'zero', 'edge', 'reflect', 'wrap'; got 'mirror'"),
+        (Reflections("left"), "axis must be one of"),
+        (Scales(3, limit=0.5), "limit must be a number from 1 to 100; got 0.5"),
+        (Affine([[[1, 2], [2, 4]]]), "every affine map needs an inverse"),
+        (Affine([[1, 2, 3]]), "2 x 2 or 2 x 3 matrices"),
+        (Morphology(("melt",)), "operations must be one of"),
+        (Custom([3]), "functions must be callables"),
+        (Custom([lambda image: image[1:]]), "must keep the shape of an image"),
+    ],
+    ids=repr,
+)
+def test_errors_name_the_parameter_and_the_value(phi, message):
+    with pytest.raises(ValueError, match=message):
+        phi.operators((6, 6)).apply(np.zeros((1, 6, 6)))
+
+
+def test_wrong_image_shape_is_named():
+    with pytest.raises(ValueError, match=r"expected arrays of shape \(n, 5, 5\).*got \(5, 5\)"):
+        Rotations(4).operators((5, 5)).apply(np.zeros((5, 5)))
