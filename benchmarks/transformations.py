@@ -1,6 +1,6 @@
 """Scoring patches under Φ by transforming the filters, against transforming the patches; one run, both times printed.
 
-    python benchmarks/transformations.py
+Run it with: python benchmarks/transformations.py
 """
 
 import time
@@ -50,7 +50,8 @@ def main():
     fast, scores = best_time(through_adjoint)
     print(f"{N_PATCHES} patches {SIZE}x{SIZE}, {N_ROTATIONS} rotations, {N_FILTERS} filter(s)")
     print(f"filters transformed (adjoint)      {fast * 1e3:9.2f} ms")
-    for name, method in [("patches transformed (apply)", through_apply), ("patches transformed (OpenCV)", through_opencv)]:
+    peers = {"patches transformed (apply)": through_apply, "patches transformed (OpenCV)": through_opencv}
+    for name, method in peers.items():
         slow, expected = best_time(method)
         deviation = np.abs(scores - expected).max() / np.abs(expected).max()
         print(f"{name:34s} {slow * 1e3:9.2f} ms   {slow / fast:7.1f} times slower, deviation {deviation:.1e}")

@@ -27,6 +27,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "notes.txt").write_text("hello\n")
     tifffile.imwrite(tmp_path / "nan.tif", np.full((8, 8), np.nan, dtype=np.float32))
     tifffile.imwrite(tmp_path / "infinite.tif", np.full((8, 8), np.inf, dtype=np.float32))
+    tifffile.imwrite(tmp_path / "complex.tif", np.ones((8, 8), np.complex64))
     tifffile.imwrite(tmp_path / "channels.tif", np.zeros((9, 8, 7), np.uint8), planarconfig="contig", photometric="rgb")
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -42,6 +43,7 @@ BAD_IMAGES = {
     "not an image file": "notes.txt",
     "NaN": "nan.tif",
     "infinity": "infinite.tif",
+    "complex numbers": "complex.tif",
     "seven channels": "channels.tif",
     "folder instead of a file": "folder",
 }

@@ -12,8 +12,11 @@ def test_boxes_lie_inside_and_respect_the_scales(shape, scales):
     boxes = draw_boxes(shape, 500, 0, *scales)
     tops, lefts, sides = boxes.T
     assert boxes.shape == (500, 3)
-    assert (tops >= 0).all() and (lefts >= 0).all() and (sides >= 1).all()
-    assert (tops + sides <= shape[0]).all() and (lefts + sides <= shape[1]).all()
+    assert (tops >= 0).all()
+    assert (lefts >= 0).all()
+    assert (sides >= 1).all()
+    assert (tops + sides <= shape[0]).all()
+    assert (lefts + sides <= shape[1]).all()
     shorter = min(shape[:2])
     assert sides.max() <= max(1, scales[1] * shorter)
     assert sides.min() >= min(scales[0] * shorter, sides.max())

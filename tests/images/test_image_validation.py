@@ -96,7 +96,8 @@ def test_fortran_and_big_endian_arrays_become_plain():
     X = RNG.random((4, 5, 6))
     for other in (np.asfortranarray(X), X.astype(">f8")):
         images = validated(other)
-        assert images.flags.c_contiguous and images.dtype == np.dtype("=f4")
+        assert images.flags.c_contiguous
+        assert images.dtype == np.dtype("=f4")
         np.testing.assert_array_equal(images, X.astype(np.float32))
 
 

@@ -5,13 +5,13 @@ import pytest
 from sklearn.base import clone
 
 from invariance.transformations import Rotations, check_group, largest_responses
-from tests.laws.catalogue import ALL_SETS, GROUPS, LINEAR_SETS
+from tests.laws.catalogue import ALL_SETS, GROUPS, LINEAR_SETS, name_of
 
 SHAPES = [(9, 9), (8, 11), (7, 7, 3)]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("phi", LINEAR_SETS, ids=repr)
+@pytest.mark.parametrize("phi", LINEAR_SETS, ids=name_of)
 def test_adjoint_identity(phi, shape):
     rng = np.random.default_rng(0)
     images, filters = rng.standard_normal((4, *shape)), rng.standard_normal((3, *shape))
@@ -24,7 +24,7 @@ def test_adjoint_identity(phi, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+@pytest.mark.parametrize("phi", ALL_SETS, ids=name_of)
 def test_the_identity_comes_first_and_no_member_twice(phi, shape):
     images = np.random.default_rng(0).random((2, *shape))
     operators = phi.operators(shape)
@@ -34,7 +34,7 @@ def test_the_identity_comes_first_and_no_member_twice(phi, shape):
     assert len(set(operators.members)) == len(operators)
 
 
-@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+@pytest.mark.parametrize("phi", ALL_SETS, ids=name_of)
 def test_largest_response_is_the_maximum_over_the_orbit(phi):
     rng = np.random.default_rng(1)
     images, filters = rng.random((5, 9, 8)), rng.standard_normal((3, 9, 8))
@@ -43,7 +43,7 @@ def test_largest_response_is_the_maximum_over_the_orbit(phi):
     np.testing.assert_allclose(largest_responses(images, filters, operators), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+@pytest.mark.parametrize("phi", ALL_SETS, ids=name_of)
 def test_single_precision_stays_single_and_close(phi):
     images = np.random.default_rng(2).random((2, 9, 9))
     operators = phi.operators((9, 9))
@@ -83,7 +83,7 @@ def test_quarter_turns_equal_rot90(size):
         assert np.abs(turned[:, quarter] - np.rot90(images, quarter, (1, 2))).max() < 1e-12
 
 
-@pytest.mark.parametrize("phi", ALL_SETS, ids=repr)
+@pytest.mark.parametrize("phi", ALL_SETS, ids=name_of)
 def test_sets_are_specifications(phi):
     copy = clone(phi)
     assert repr(copy) == repr(phi)

@@ -15,7 +15,8 @@ def orbit(phi, images):
 
 
 def test_brightness_contrast_and_gamma_do_what_they_say(images):
-    np.testing.assert_allclose(orbit(Brightness(3, limit=0.2), images)[:, 1:], np.stack([images - 0.2, images + 0.2], 1))
+    brightened = orbit(Brightness(3, limit=0.2), images)[:, 1:]
+    np.testing.assert_allclose(brightened, np.stack([images - 0.2, images + 0.2], 1))
     mean = images.mean(axis=(1, 2), keepdims=True)
     np.testing.assert_allclose(orbit(Contrast(3, limit=2), images)[:, 2], mean + 2 * (images - mean))
     np.testing.assert_allclose(orbit(Gamma(3, limit=2), images)[:, 1], np.sqrt(images))

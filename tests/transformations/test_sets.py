@@ -135,8 +135,10 @@ def test_a_set_that_is_not_linear_says_so():
         (Morphology(("melt",)), "operations must be one of"),
         (Custom([3]), "functions must be callables"),
         (Custom([lambda image: image[1:]]), "must keep the shape of an image"),
+        (Rotations(10**9), "n must be at most"),
+        (Shifts(10**6), "the number of shifts must be at most"),
+        (Rotations(1000) * Rotations(1000, limit=1), "the number of products must be at most"),
     ],
-    ids=repr,
 )
 def test_errors_name_the_parameter_and_the_value(phi, message):
     with pytest.raises(ValueError, match=message):

@@ -4,16 +4,19 @@ from numbers import Integral, Real
 from typing import Any
 
 
-def check_count(name: str, value: Any, at_least: int = 1) -> int:
-    """A whole number of at least `at_least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+def check_count(name: str, value: Any, at_least: int = 1, at_most: int | None = None) -> int:
+    """A whole number of at least `at_least` and, if given, at most `at_most`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}; got {value!r}.")
+    if at_most is not None and int(value) > at_most:
+        raise ValueError(f"{name} must be at most {at_most}; got {value!r}.")
     return int(value)
 
 
 def check_number(name: str, value: Any, low: float = float("-inf"), high: float = float("inf")) -> float:
     """A finite number within [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not low <= value <= high or abs(value) == float("inf"):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not low <= float(value) <= high or abs(float(value)) == float("inf"):
         raise ValueError(f"{name} must be a number from {low:g} to {high:g}; got {value!r}.")
     return float(value)
 

@@ -16,5 +16,4 @@ def make_rng(random_state: RandomState = None) -> np.random.Generator:
 
 def spawn_rngs(random_state: RandomState, n_streams: int) -> list[np.random.Generator]:
     """`n_streams` independent generators; stream i is the same however many are spawned."""
-    seeds = make_rng(random_state).bit_generator.seed_seq.spawn(n_streams)
-    return [np.random.default_rng(seed) for seed in seeds]
+    return list(make_rng(random_state).spawn(n_streams))

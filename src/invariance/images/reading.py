@@ -74,6 +74,8 @@ def _in_unit_range(path: Path, pages: Pages) -> np.ndarray:
     values, white = pages
     if white is not None:
         return as_float32(values, white)
+    if values.dtype.kind == "c":
+        raise ImageError(f"image '{path}' holds complex numbers. Save their magnitude instead.")
     values = values.astype(np.float64)
     n_bad = values.size - np.count_nonzero(np.isfinite(values))
     if n_bad:

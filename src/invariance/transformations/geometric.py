@@ -11,7 +11,7 @@ import numpy as np
 
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance.transformations.resampling import BORDERS, INTERPOLATIONS
-from invariance.transformations.sets import TransformationSet
+from invariance.transformations.sets import MAX_MEMBERS, TransformationSet
 from invariance.transformations.steps import Displacement, Warp
 
 
@@ -28,7 +28,8 @@ class _Warps(TransformationSet):
     def _list_members(self, image_shape):
         check_choice("border", self.border, BORDERS)
         check_choice("interpolation", self.interpolation, INTERPOLATIONS)
-        warps = (Warp.from_matrix(matrix, self.border, self.interpolation) for matrix in self._homographies(image_shape))
+        homographies = self._homographies(image_shape)
+        warps = [Warp.from_matrix(matrix, self.border, self.interpolation) for matrix in homographies]
         return [() if warp.is_identity() else (warp,) for warp in warps]
 
 
@@ -56,7 +57,7 @@ class Rotations(_Warps):
         self.interpolation = interpolation
 
     def _homographies(self, image_shape):
-        n = check_count("n", self.n)
+        n = check_count("n", self.n, at_most=MAX_MEMBERS)
         if self.limit is None:
             angles = np.arange(n) * 360 / n
         else:
@@ -79,6 +80,7 @@ class Shifts(_Warps):
     def _homographies(self, image_shape):
         reach, step = check_count("reach", self.reach, at_least=0), check_count("step", self.step)
         n_steps = reach // step
+        check_count("the number of shifts", (2 * n_steps + 1) ** 2, at_most=MAX_MEMBERS)
         offsets = np.arange(-n_steps, n_steps + 1) * step
         return [np.array([[1.0, 0.0, -dx], [0.0, 1.0, -dy], [0.0, 0.0, 1.0]]) for dy in offsets for dx in offsets]
 
@@ -114,7 +116,7 @@ class Scales(_Warps):
 
     def _homographies(self, image_shape):
         limit = check_number("limit", self.limit, 1, 100)
-        factors = np.exp(even_steps(check_count("n", self.n), np.log(limit)))
+        factors = np.exp(even_steps(check_count("n", self.n, at_most=MAX_MEMBERS), np.log(limit)))
         return [_linear_map(1 / factor, 0.0, 0.0, 1 / factor) for factor in factors]
 
     def _generators(self):
@@ -140,7 +142,11 @@ class Shears(_Warps):
 
     def _homographies(self, image_shape):
         check_choice("axis", self.axis, ("horizontal", "vertical", "both"))
-        slopes = np.tan(np.deg2rad(even_steps(check_count("n", self.n), check_number("limit", self.limit, 0, 80))))
+        slopes = np.tan(
+            np.deg2rad(
+                even_steps(check_count("n", self.n, at_most=MAX_MEMBERS), check_number("limit", self.limit, 0, 80))
+            )
+        )
         along_x = [_linear_map(1.0, slope, 0.0, 1.0) for slope in slopes]
         along_y = [_linear_map(1.0, 0.0, slope, 1.0) for slope in slopes]
         return {"horizontal": along_x, "vertical": along_y, "both": along_x + along_y}[self.axis]
@@ -189,7 +195,7 @@ class Perspective(_Warps):
 
     def _homographies(self, image_shape):
         tilt = check_number("tilt", self.tilt, 0, 0.9) / (max(image_shape) / 2)
-        directions = np.arange(check_count("n", self.n)) * 2 * np.pi / self.n
+        directions = np.arange(check_count("n", self.n, at_most=MAX_MEMBERS)) * 2 * np.pi / self.n
         return [
             np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [tilt * np.cos(angle), tilt * np.sin(angle), 1.0]])
             for angle in directions
@@ -223,5 +229,5 @@ class Elastic(TransformationSet):
         seed = check_count("random_state", self.random_state, at_least=0)
         return [
             (Displacement((seed, field), strength, smoothness, border, interpolation),)
-            for field in range(check_count("n", self.n))
+            for field in range(check_count("n", self.n, at_most=MAX_MEMBERS))
         ]

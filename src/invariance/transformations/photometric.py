@@ -4,14 +4,14 @@ Values are not clipped to [0, 1], so that a change and its opposite cancel. Chan
 illumination each by its own mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import ndimage
 
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.geometric import even_steps
-from invariance.transformations.sets import TransformationSet
+from invariance.transformations.sets import MAX_MEMBERS, TransformationSet
 from invariance.transformations.steps import Alteration
 
 
@@ -23,7 +23,7 @@ class Brightness(TransformationSet):
         self.limit = limit
 
     def _list_members(self, image_shape):
-        offsets = even_steps(check_count("n", self.n), check_number("limit", self.limit, 0, 1))
+        offsets = even_steps(check_count("n", self.n, at_most=MAX_MEMBERS), check_number("limit", self.limit, 0, 1))
         return [(Alteration(brighten, (float(offset),)),) for offset in offsets if offset != 0]
 
 
@@ -32,10 +32,12 @@ class _LogarithmicFactors(TransformationSet):
 
     n: int
     limit: float
-    _alter = staticmethod(np.multiply)
+    _alter: Callable[[np.ndarray, float], np.ndarray]
 
     def _list_members(self, image_shape):
-        exponents = even_steps(check_count("n", self.n), np.log(check_number("limit", self.limit, 1, 100)))
+        exponents = even_steps(
+            check_count("n", self.n, at_most=MAX_MEMBERS), np.log(check_number("limit", self.limit, 1, 100))
+        )
         return [(Alteration(self._alter, (float(np.exp(exponent)),)),) for exponent in exponents if exponent != 0]
 
 
@@ -93,4 +95,5 @@ class Illumination(TransformationSet):
         self.widths = widths
 
     def _list_members(self, image_shape):
-        return [(Alteration(even_illumination, (check_number("widths", width, 0.1, 10_000),)),) for width in self.widths]
+        widths = [check_number("widths", width, 0.1, 10_000) for width in self.widths]
+        return [(Alteration(even_illumination, (width,)),) for width in widths]

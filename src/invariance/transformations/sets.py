@@ -15,6 +15,9 @@ from invariance._core.randomness import RandomState, make_rng
 from invariance.transformations.operators import Operators
 from invariance.transformations.steps import IDENTITY, Alteration, Member, compose
 
+# Far above any set that pays, far below what fills the memory.
+MAX_MEMBERS = 50_000
+
 
 class TransformationSet(BaseEstimator):
     """A set Φ of transformations that do not change what an image shows."""
@@ -69,8 +72,9 @@ class Product(TransformationSet):
         self.right = right
 
     def _list_members(self, image_shape):
-        inner = self.right.members(image_shape)
-        return [compose(psi, phi) for phi in self.left.members(image_shape) for psi in inner]
+        outer, inner = self.left.members(image_shape), self.right.members(image_shape)
+        check_count("the number of products", len(outer) * len(inner), at_most=MAX_MEMBERS)
+        return [compose(psi, phi) for phi in outer for psi in inner]
 
     def _generators(self):
         return _join_generators(self.left, self.right)
@@ -126,8 +130,8 @@ class Subsample(TransformationSet):
     def _list_members(self, image_shape):
         others = self.base.members(image_shape)[1:]
         n_drawn = min(check_count("n_members", self.n_members) - 1, len(others))
-        drawn = make_rng(self.random_state).choice(len(others), size=n_drawn, replace=False) if n_drawn else []
-        return [others[i] for i in sorted(drawn)]
+        drawn = np.sort(make_rng(self.random_state).permutation(len(others))[:n_drawn])
+        return [others[i] for i in drawn]
 
     def _generators(self):
         return self.base._generators()

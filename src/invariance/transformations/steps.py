@@ -53,7 +53,7 @@ class Warp:
         return np.allclose(self.homography, np.eye(3), rtol=0, atol=10.0**-DECIMALS)
 
     def then(self, later: "Warp") -> "Warp":
-        """This warp followed by `later`, as one warp that interpolates once."""
+        """Both warps, `later` after this one, as one warp that interpolates once."""
         return Warp.from_matrix(self.homography @ later.homography, self.border, self.interpolation)
 
     def matrix(self, image_shape: tuple[int, ...]) -> sparse.csr_matrix:
@@ -138,6 +138,7 @@ def resampling_of(steps: Member, image_shape: tuple[int, int]) -> sparse.csr_mat
     """The sparse (h*w, h*w) matrix of linear steps; callers must not change it."""
     matrix = sparse.identity(image_shape[0] * image_shape[1], format="csr")
     for step in steps:
+        assert not isinstance(step, Alteration), "an alteration is not a resampling"
         matrix = step.matrix(image_shape) @ matrix
     matrix.sort_indices()
     return matrix
