@@ -16,7 +16,7 @@ def smooth_patches(n, shape, seed=0):
 def test_full_rank_loses_nothing(phi, shape):
     images = smooth_patches(30, shape)
     operators = phi.operators(shape)
-    reduced = reduce_operators(operators, images, rank=int(np.prod(shape)))
+    reduced = reduce_operators(phi, images, rank=int(np.prod(shape)))
     theta = np.random.default_rng(1).standard_normal(shape)
     exact = np.tensordot(operators.apply(images), theta, axes=theta.ndim)
     filters = [matrices @ (reduced.basis.T @ theta.ravel()) for matrices in reduced.matrices]
@@ -30,8 +30,9 @@ def test_full_rank_loses_nothing(phi, shape):
 def test_the_basis_is_that_of_the_transformed_images():
     """The leading eigenvectors of the plain second moment of the whole orbit."""
     images = smooth_patches(40, (9, 9))
-    operators = Rotations(6).operators((9, 9))
-    reduced = reduce_operators(operators, images, rank=5)
+    phi = Rotations(6)
+    operators = phi.operators((9, 9))
+    reduced = reduce_operators(phi, images, rank=5)
     orbit = operators.apply(images.astype(np.float64)).reshape(-1, 81)
     _, vectors = np.linalg.eigh(orbit.T @ orbit)
     overlap = np.linalg.svd(vectors[:, -5:].T @ reduced.basis, compute_uv=False)
@@ -40,15 +41,15 @@ def test_the_basis_is_that_of_the_transformed_images():
 
 def test_approximate_eigenvectors_agree_with_exact_ones(monkeypatch):
     images = smooth_patches(60, (12, 12))
-    operators = Rotations(6).operators((12, 12))
-    exact = reduce_operators(operators, images, rank=12)
+    phi = Rotations(6)
+    exact = reduce_operators(phi, images, rank=12)
     monkeypatch.setattr(reduction, "EXACT_LIMIT", 10)
-    approximate = reduce_operators(operators, images, rank=12)
+    approximate = reduce_operators(phi, images, rank=12)
     assert approximate.energy == pytest.approx(exact.energy, rel=1e-3)
 
 
 def test_a_share_of_the_energy_picks_the_rank():
     images = smooth_patches(100, (15, 15))
-    operators = Rotations(4).operators((15, 15))
-    ranks = [reduce_operators(operators, images, rank=share).rank for share in (0.9, 0.99, 0.9999)]
+    phi = Rotations(4)
+    ranks = [reduce_operators(phi, images, rank=share).rank for share in (0.9, 0.99, 0.9999)]
     assert ranks[0] < ranks[1] < ranks[2] < 225

@@ -1,6 +1,6 @@
 """One ordered parallel map for the whole library: one level of threads, BLAS capped inside."""
 
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_limits
 from invariance._core.progress import track
 
 
-def map_jobs(
+def iterate_jobs(
     function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None, label: str | None = None
-) -> list[Any]:
-    """`[function(item) for item in items]` on `n_jobs` threads, in order, with a progress bar if it has a `label`.
+) -> Iterator[Any]:
+    """Yield `function(item)` for every item, on `n_jobs` threads, in order, with a progress bar if it has a `label`.
 
     BLAS runs on one thread inside, for every `n_jobs`: a product split over two threads rounds differently, and the
     same seed must give the same model bit for bit. Threads suffice because compiled loops and BLAS release the GIL.
@@ -24,4 +24,11 @@ def map_jobs(
         else:
             pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             results = pool(delayed(function)(item) for item in items)
-        return list(track(results, label, total) if label else results)
+        yield from track(results, label, total) if label else results
+
+
+def map_jobs(
+    function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None, label: str | None = None
+) -> list[Any]:
+    """What `iterate_jobs` yields, as a list."""
+    return list(iterate_jobs(function, items, n_jobs, label))

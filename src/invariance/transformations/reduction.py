@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from invariance._core.checks import check_count, check_number
-from invariance.transformations.operators import Operators
+from invariance.transformations.sets import TransformationSet
 
 # Up to this many values a patch, the exact eigenvectors of M cost about a second.
 EXACT_LIMIT = 1500
@@ -24,11 +24,14 @@ N_TRACED = 256
 class ReducedOperators:
     """Φ restricted to r directions.
 
-    basis (d, r) float32 with orthonormal columns; matrices[p] (T_p, r, r) float32: filter a -> R_t a for every member
-    that follows the p-th alteration; energy: the share of M's trace that the basis keeps.
+    phi: the set, for images of `image_shape`; basis (d, r) float32 with orthonormal columns; matrices[p] (T_p, r, r)
+    float32: filter a -> R_t a for every member that follows the p-th alteration; energy: the share of M's trace that
+    the basis keeps. Holds what a saved model needs, and no operators.
     """
 
-    operators: Operators
+    phi: TransformationSet
+    image_shape: tuple[int, ...]
+    linear: bool
     basis: np.ndarray
     matrices: list[np.ndarray]
     energy: float
@@ -40,12 +43,14 @@ class ReducedOperators:
 
     def project(self, images: np.ndarray) -> np.ndarray:
         """(n, h, w[, c]) -> (P, n, r): coordinates of the images after each of the P alterations."""
-        altered = self.operators.altered(np.asarray(images, dtype=np.float32))
+        images = np.asarray(images, dtype=np.float32)
+        altered = [images] if self.linear else self.phi.operators(self.image_shape).altered(images)
         return np.stack([part.reshape(len(images), -1) @ self.basis for part in altered])
 
 
-def reduce_operators(operators: Operators, images: np.ndarray, rank: int | float, seed: int = 0) -> ReducedOperators:
+def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | float, seed: int = 0) -> ReducedOperators:
     """The reduced basis that fits `images` under Φ; `rank` directions, or a share of the energy if it is below 1."""
+    operators = phi.operators(images.shape[1:])
     altered = [np.asarray(part, np.float32).reshape(len(images), -1) for part in operators.altered(images)]
     n_values = altered[0].shape[1]
     if isinstance(rank, float) and rank < 1:
@@ -60,7 +65,8 @@ def reduce_operators(operators: Operators, images: np.ndarray, rank: int | float
         values, vectors = values[:n_kept], vectors[:, :n_kept]
     basis = vectors.astype(np.float32)
     matrices = [_restrict(stack, vectors) for stack in operators.stacks]
-    return ReducedOperators(operators, basis, matrices, float(min(kept[len(values) - 1], 1.0)))
+    energy = float(min(kept[len(values) - 1], 1.0))
+    return ReducedOperators(phi, tuple(images.shape[1:]), operators.linear, basis, matrices, energy)
 
 
 def _on_pixels(matrix, columns):

@@ -1,0 +1,32 @@
+"""Classifiers on top of the learned responses, as an alternative to the vote of the leaves."""
+
+from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from invariance._core.randomness import RandomState, make_rng
+
+
+def make_head(head: str | ClassifierMixin, random_state: RandomState) -> ClassifierMixin | None:
+    """An unfitted classifier for responses, or None for the vote of the leaves."""
+    if head == "vote":
+        return None
+    if head == "linear":
+        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    if head == "boosting":
+        seed = int(make_rng(random_state).integers(2**31))
+        # Responses are many and alike: few of them a split and small trees keep the boosting from learning by heart.
+        return HistGradientBoostingClassifier(
+            learning_rate=0.05,
+            max_iter=400,
+            max_leaf_nodes=15,
+            min_samples_leaf=50,
+            max_features=0.1,
+            l2_regularization=5.0,
+            random_state=seed,
+        )
+    if not isinstance(head, str) and is_classifier(head) and hasattr(head, "predict_proba"):
+        return clone(head)
+    raise ValueError(f"head must be 'vote', 'boosting', 'linear' or a classifier with predict_proba; got {head!r}.")
