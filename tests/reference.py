@@ -1,8 +1,11 @@
 """Slow, plain twins of everything that was made fast: the oracles of the tests."""
 
+import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
+from scipy import optimize, sparse, stats
 
 
 def warp_image(image, homography, border):
@@ -30,3 +33,186 @@ def pixel_or_border(image, row, col, border):
     mode = {"edge": "edge", "reflect": "reflect", "wrap": "wrap"}[border]
     margin = 3 * max(height, width)
     return np.pad(image, margin, mode=mode)[row + margin, col + margin]
+
+
+# --- jungles: the algorithm of [Laptev15] word for word ---------------------------------------------------------------
+
+
+class LiteralFilter(NamedTuple):
+    """theta (h, w[, c]), its bias, its E, and how often E was evaluated."""
+
+    theta: np.ndarray
+    bias: float
+    objective: float
+    n_evaluations: int
+
+
+def transform_patches(images, phi, n_block=250):
+    """Every patch under every member of Φ: (n, h, w[, c]) -> (n, T, d), in the precision of the images."""
+    operators = phi.operators(images.shape[1:])
+    transformed = np.empty((len(images), len(operators), images[0].size), images.dtype)
+    for start in range(0, len(images), n_block):
+        block = operators.apply(images[start : start + n_block])
+        transformed[start : start + n_block] = block.reshape(*block.shape[:2], -1)
+    return transformed
+
+
+def differences_matrix(image_shape):
+    """Γ of eq. (5), (m, d) sparse: the differences of vertical, then of horizontal neighbours, a row each."""
+    places = np.arange(math.prod(image_shape)).reshape(image_shape)
+    pairs = [
+        *zip(places[:-1].ravel(), places[1:].ravel(), strict=True),
+        *zip(places[:, :-1].ravel(), places[:, 1:].ravel(), strict=True),
+    ]
+    gamma = sparse.lil_matrix((len(pairs), places.size))
+    for row, (here, there) in enumerate(pairs):
+        gamma[row, here], gamma[row, there] = -1, 1
+    return gamma.tocsr()
+
+
+def literal_objective(theta, bias, transformed, targets, weights, penalty_weight, gamma, ridge=0.0):
+    """E of eq. (5) and its subgradients by θ and by the bias, eq. (6), from patches transformed beforehand (n, T, d).
+
+    E = Σ_i weights_i (max_t <θ, φ_t(x_i)> + bias - targets_i)² + penalty_weight (‖Γθ‖² + ridge ‖θ‖²).
+    """
+    theta = np.asarray(theta, np.float64).ravel()
+    n, n_members, _ = transformed.shape
+    flat = transformed.reshape(n * n_members, -1)
+    responses = (flat @ theta.astype(transformed.dtype)).reshape(n, n_members)
+    winners = responses.argmax(axis=1)
+    residuals = responses[np.arange(n), winners] + bias - targets
+    smoothing = gamma.T @ (gamma @ theta) + ridge * theta
+    value = weights @ residuals**2 + penalty_weight * (theta @ smoothing)
+    by_theta = 2 * (weights * residuals) @ transformed[np.arange(n), winners] + 2 * penalty_weight * smoothing
+    return float(value), by_theta, float(2 * (weights @ residuals))
+
+
+def learn_filter_literally(
+    images, targets, phi, penalty_weight, *, ridge=0.0, weights=None, start=None, max_iter=200, transformed=None
+):
+    """L-BFGS on eq. (5) over the pixels of θ and the bias: all patches are transformed, then all are looked at.
+
+    images (n, h, w[, c]), float32 to save memory; targets (n,) in {-1, +1}; weights (n,), equal if None, are divided by
+    their sum. `start` is (theta, bias); None is the difference of the class means, scaled to fit the targets.
+    `transformed` is what `transform_patches` returned, to share it between calls.
+    """
+    shape = images.shape[1:]
+    weights = np.full(len(images), 1 / len(images)) if weights is None else weights / weights.sum()
+    transformed = transform_patches(images, phi) if transformed is None else transformed
+    gamma = differences_matrix(shape)
+    theta, bias = start or start_literally(images, targets, weights, transformed)
+
+    def value_and_gradient(parameters):
+        value, by_theta, by_bias = literal_objective(
+            parameters[:-1], parameters[-1], transformed, targets, weights, penalty_weight, gamma, ridge
+        )
+        return value, np.append(by_theta, by_bias)
+
+    result = optimize.minimize(
+        value_and_gradient,
+        np.append(theta, bias).astype(np.float64),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "maxcor": 10, "ftol": 1e-6, "gtol": 1e-7},
+    )
+    return LiteralFilter(result.x[:-1].reshape(shape), float(result.x[-1]), float(result.fun), int(result.nfev))
+
+
+def start_literally(images, targets, weights, transformed):
+    """The difference of the class means as θ, times the factor and plus the bias that fit the targets best."""
+    above, below = targets > 0, targets < 0
+    flat = images.reshape(len(images), -1).astype(np.float64)
+    theta = np.average(flat[above], axis=0, weights=weights[above]) - np.average(
+        flat[below], axis=0, weights=weights[below]
+    )
+    responses = (transformed @ theta.astype(transformed.dtype)).max(axis=1).astype(np.float64)
+    mean, goal = weights @ responses, weights @ targets
+    spread = weights @ (responses - mean) ** 2
+    covariance = weights @ ((responses - mean) * (targets - goal))
+    factor = max(covariance, 0.1 * np.sqrt(spread)) / spread
+    return factor * theta, goal - factor * mean
+
+
+def largest_rows(responses):
+    """(largest, member that gave it first) for every column of responses (T, n)."""
+    best, winners = [], []
+    for column in np.asarray(responses).T:
+        best.append(max(column))
+        winners.append(list(column).index(max(column)))
+    return np.array(best), np.array(winners)
+
+
+def add_rows_by_winner(coordinates, winners, first_member, residuals, n_members):
+    """(n_members, r): for each member the sum of residual times row, over the rows it wins."""
+    sums = np.zeros((n_members, coordinates.shape[1]))
+    for row, winner, residual in zip(coordinates, winners, residuals, strict=True):
+        if first_member <= winner < first_member + n_members:
+            sums[winner - first_member] += residual * row.astype(np.float64)
+    return sums
+
+
+def information_gains(values, codes, weights, n_classes, least_samples=1):
+    """{threshold: gain} of every cut midway between two neighbouring values that leaves enough samples on each side."""
+    gains = {}
+    distinct = np.unique(values)
+    for low, high in itertools.pairwise(distinct):
+        left = values <= low
+        if min(left.sum(), (~left).sum()) >= least_samples:
+            gains[0.5 * (low + high)] = information_gain(left, codes, weights, n_classes)
+    return gains
+
+
+def information_gain(left, codes, weights, n_classes):
+    """Entropy of the classes less that of the two sides, in nats."""
+    whole = np.bincount(codes, weights, n_classes)
+    rest = 0.0
+    for side in (left, ~left):
+        counts = np.bincount(codes[side], weights[side], n_classes)
+        rest += counts.sum() / whole.sum() * (stats.entropy(counts) if counts.sum() > 0 else 0)
+    return stats.entropy(whole) - rest
+
+
+def walk(dag, coordinates, matrices):
+    """The nodes that one sample passes through, root first; coordinates: its (r,) after each alteration of Φ.
+
+    matrices: R_t (T_p, r, r) of the members that follow each alteration; the graph looks at those in `dag.members`.
+    """
+    members = [(z, matrix) for z, part in zip(coordinates, matrices, strict=True) for matrix in part]
+    path = [0]
+    while dag.left[path[-1]] >= 0:
+        node = path[-1]
+        if dag.feature[node] < 0:
+            path.append(int(dag.left[node]))
+            continue
+        theta = dag.filters[dag.feature[node]].astype(np.float64)
+        response = max(float(members[t][0] @ (members[t][1] @ theta)) for t in dag.members)
+        path.append(int(dag.right[node] if response > dag.threshold[node] else dag.left[node]))
+    return path
+
+
+def leaf_distance(histogram, other, shares):
+    """Symmetric Kullback-Leibler divergence of two class histograms, each with `shares` added to it."""
+    p, q = histogram + shares, other + shares
+    return 0.5 * (stats.entropy(p, q) + stats.entropy(q, p))
+
+
+def merge_leaves(histograms, parents, max_width):
+    """Clusters of leaves as sorted tuples: join the two closest, farthest leaves counting, until `max_width` are left.
+
+    Clusters that hold two leaves of one parent between them are never joined.
+    """
+    shares = np.maximum(histograms.sum(axis=0) / histograms.sum(), 1e-6)
+    clusters = [(leaf,) for leaf in range(len(histograms))]
+
+    def distance(one, other):
+        if any(parents[i] == parents[j] >= 0 for i in one for j in other):
+            return math.inf
+        return max(leaf_distance(histograms[i], histograms[j], shares) for i in one for j in other)
+
+    while len(clusters) > max_width:
+        one, other = min(itertools.combinations(clusters, 2), key=lambda pair: distance(*pair))
+        if distance(one, other) == math.inf:
+            break
+        clusters = [cluster for cluster in clusters if cluster not in (one, other)]
+        clusters.append(tuple(sorted(one + other)))
+    return sorted(clusters)

@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from invariance.jungles.dag import follow, leaf_probabilities, route
 from invariance.jungles.ensemble import JungleEnsemble
-from invariance.jungles.heads import make_head
+from invariance.jungles.heads import fit_head, make_head
 
 
 class JungleClassifier(ClassifierMixin, JungleEnsemble):
@@ -29,14 +29,14 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
     max_depth, max_width : layers at most, and leaves a layer at first; "auto" is three times the number of classes,
         None never merges leaves. A jungle that stops improving gets wider by half.
     split : cut the responses of a node where it gains most information ("gain") or at "zero"
-    contrast : a filter is learned for two classes of its node ("pairs", the paper's), or for a random parting of all its
-        classes into two "groups", which uses every image and suits many classes with few images each
+    contrast : a filter is learned for two classes of its node ("pairs", the paper's), for all of them parted at random
+        into two "groups", or for one class and the "rest"; the latter two use every image of the node
     smoothness : weight of the gradient penalty on filters; a trivial split takes a third off it
     rank : directions kept of the images, or the share of their energy if below 1
     max_samples, max_members : share of the images, and of Φ, that each jungle is grown with
     validation_fraction : share of these images held out to decide when to stop; 0 grows to the end
     patience : layers without improvement before growth stops
-    min_samples_leaf, n_starts, max_iter : smallest leaf; starts, and L-BFGS iterations, for each filter
+    min_samples_leaf, n_starts, max_steps : smallest leaf; starts, and L-BFGS iterations, for each filter
     class_weight, image_shape, warm_start, n_jobs, random_state : as in scikit-learn; flat rows need `image_shape`;
         a warm start adds jungles and, where `max_depth` was raised, layers
 
@@ -54,16 +54,16 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         max_depth=12,
         max_width="auto",
         split="gain",
-        contrast="pairs",
-        smoothness=0.1,
-        rank=96,
+        contrast="groups",
+        smoothness=1.0,
+        rank="auto",
         max_samples=1.0,
         max_members=1.0,
         validation_fraction=0.2,
         patience=2,
         min_samples_leaf=1,
         n_starts=1,
-        max_iter=50,
+        max_steps=50,
         class_weight=None,
         image_shape=None,
         warm_start=False,
@@ -85,7 +85,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         self.patience = patience
         self.min_samples_leaf = min_samples_leaf
         self.n_starts = n_starts
-        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.class_weight = class_weight
         self.image_shape = image_shape
         self.warm_start = warm_start
@@ -96,16 +96,18 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
     def fit(self, X, y, sample_weight=None):
         """Learn from images (n, h, w[, c]) or flat rows and their labels."""
         head = make_head(self.head, self.random_state)
-        _, codes, weights = self._grow(X, y, sample_weight)
-        if head is not None:
-            fit_parameters = {"sample_weight": weights} if has_fit_parameter(head, "sample_weight") else {}
-            self.head_ = head.fit(self._extreme_responses(X), self.classes_[codes], **fit_parameters)
+        images, codes, weights = self._grow(X, y, sample_weight)
+        # Images that no filter can tell apart have no response to learn from: then the leaves vote.
+        has_head = head is not None and self._n_filters > 0
+        self.head_ = (
+            fit_head(head, self._extreme_responses(images), self.classes_[codes], weights) if has_head else None
+        )
         return self
 
     def predict_proba(self, X):
         """Class probabilities (n, K)."""
         check_is_fitted(self)
-        if self.head != "vote":
+        if self.head_ is not None:
             return self.head_.predict_proba(self._extreme_responses(X))
         return np.concatenate([self._vote(orbits) for orbits in self._orbit_blocks(X)])
 
@@ -158,14 +160,14 @@ class TreeClassifier(JungleClassifier):
         transformations=None,
         max_depth=12,
         split="gain",
-        contrast="pairs",
-        smoothness=0.1,
-        rank=96,
+        contrast="groups",
+        smoothness=1.0,
+        rank="auto",
         validation_fraction=0.0,
         patience=2,
         min_samples_leaf=1,
         n_starts=1,
-        max_iter=50,
+        max_steps=50,
         class_weight=None,
         image_shape=None,
         warm_start=False,
@@ -181,7 +183,7 @@ class TreeClassifier(JungleClassifier):
         self.patience = patience
         self.min_samples_leaf = min_samples_leaf
         self.n_starts = n_starts
-        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.class_weight = class_weight
         self.image_shape = image_shape
         self.warm_start = warm_start

@@ -42,6 +42,8 @@ class Dag(NamedTuple):
         lengths = {len(array) for array in self[2:]}
         if lengths != {n_nodes} or n_nodes == 0:
             raise ValueError("the arrays of a jungle must be equally long and not empty.")
+        if len(self.members) == 0 or np.any(self.members < 0) or np.any(np.diff(self.members) <= 0):
+            raise ValueError("a jungle asks for a transformation that does not exist.")
         for child in (self.left, self.right):
             if np.any((child >= 0) & (child <= nodes)) or np.any(child >= n_nodes) or np.any(child < -1):
                 raise ValueError("a node of a jungle must come before its children.")
@@ -73,7 +75,7 @@ def follow(dag: Dag, orbits: Orbits) -> tuple[np.ndarray, list[np.ndarray]]:
             waiting[dag.left[node]].append(rows)
             continue
         responses = orbits.take(rows).largest_responses(dag.filters[[dag.feature[node]]])[:, 0]
-        above = responses > dag.threshold[node]
+        above = responses > np.float64(dag.threshold[node])
         waiting[dag.right[node]].append(rows[above])
         waiting[dag.left[node]].append(rows[~above])
     return leaves, visits

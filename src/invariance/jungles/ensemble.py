@@ -19,10 +19,11 @@ from invariance.jungles.dag import Dag
 from invariance.jungles.filters import Geometry, measure_geometry
 from invariance.jungles.growing import Growth, Samples, grow_jungle
 from invariance.jungles.orbits import Orbits
-from invariance.transformations import Identity, ReducedOperators, reduce_operators
+from invariance.transformations import Identity, ReducedOperators, TransformationSet, reduce_operators
 
 # The basis is an average over images: beyond this many it no longer changes.
 N_BASIS_IMAGES = 5000
+RANKS, RANK_BUDGET = (96, 400), 500_000
 # Images of one block of a long prediction.
 BLOCK_BYTES = 64 * 2**20
 
@@ -33,20 +34,21 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
     n_jungles: int
     max_width: Any
     warm_start: bool
+    classes_: np.ndarray
+    reduced_: ReducedOperators
+    _grown_depth: int
 
     def _grow(self, X, y, sample_weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Grow the ensemble, and give back the images, their class codes and their weights."""
         growing_on = self.warm_start and hasattr(self, "dags_")
-        known_classes = self.classes_ if growing_on else None
         images = validate_images(self, X, self.image_shape, reset=not growing_on)
-        self.classes_, codes = encode_labels(y, len(images))
-        weights = self._weigh(images, codes, sample_weight)
+        classes, codes = encode_labels(y, len(images))
         if growing_on:
-            self._check_same_classes(known_classes)
-        else:
-            phi = Identity() if self.transformations is None else self.transformations
-            step = -(-len(images) // N_BASIS_IMAGES)
-            self.reduced_: ReducedOperators = reduce_operators(phi, images[::step], self.rank)
+            self._check_same_classes(classes)
+        images, codes, weights = _drop_weightless(images, codes, self._weigh(images, classes[codes], sample_weight))
+        if not growing_on:
+            self.classes_ = classes
+            self.reduced_ = self._reduce(images)
             self.dags_: list[Dag] = []
             self.growth_curves_: list = []
         orbits = Orbits.of(self.reduced_, images)
@@ -54,12 +56,28 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
         self._grow_ensemble(orbits, codes, weights, geometry)
         return images, codes, weights
 
+    def _reduce(self, images) -> ReducedOperators:
+        """Φ in the basis of at most `N_BASIS_IMAGES` of the images."""
+        phi = Identity() if self.transformations is None else self.transformations
+        if not isinstance(phi, TransformationSet):
+            raise ValueError(f"transformations must be a set such as Rotations(24), or None; got {phi!r}.")
+        rank = self.rank
+        if rank == "auto":
+            # Learning costs samples x rank: few images afford many directions, and need them for smooth filters.
+            rank = int(np.clip(RANK_BUDGET // len(images), *RANKS))
+        step = -(-len(images) // N_BASIS_IMAGES)
+        return reduce_operators(phi, images[::step], rank)
+
     def _grow_ensemble(self, orbits: Orbits, codes, weights, geometry: Geometry) -> None:
         """New jungles up to `n_jungles`; more layers for those that exist, if `max_depth` was raised."""
         n_jungles = check_count("n_jungles", self.n_jungles)
         growth = self._growth(len(self.classes_))
         rngs = spawn_rngs(self.random_state, n_jungles)
         n_grown = len(self.dags_)
+        if n_jungles < n_grown:
+            raise ValueError(
+                f"with warm_start n_jungles must be at least {n_grown}, the number grown; got {n_jungles}."
+            )
         deepen = n_grown > 0 and growth.max_depth > self._grown_depth
         first = 0 if deepen else n_grown
         tasks = [(rngs[i], self.dags_[i] if i < n_grown else None) for i in range(first, n_jungles)]
@@ -100,27 +118,23 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             max_depth=check_count("max_depth", self.max_depth),
             max_width=max_width,
             split=check_choice("split", self.split, ("gain", "zero")),
-            contrast=check_choice("contrast", self.contrast, ("pairs", "groups")),
+            contrast=check_choice("contrast", self.contrast, ("pairs", "groups", "rest")),
             smoothness=check_number("smoothness", self.smoothness, 0, 1e12),
             min_samples_leaf=check_count("min_samples_leaf", self.min_samples_leaf),
-            max_iter=check_count("max_iter", self.max_iter),
+            max_steps=check_count("max_steps", self.max_steps),
             n_starts=check_count("n_starts", self.n_starts),
             patience=check_count("patience", self.patience),
         )
 
-    def _weigh(self, images, codes, sample_weight):
+    def _weigh(self, images, labels, sample_weight):
         weights = _check_sample_weight(sample_weight, images, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, self.classes_[codes])
-        if not weights.sum() > 0:
-            raise ValueError("sample_weight must not be zero for every image. Give at least one a positive weight.")
-        return weights * (len(weights) / weights.sum())
+        return weights if self.class_weight is None else weights * compute_sample_weight(self.class_weight, labels)
 
-    def _check_same_classes(self, known):
-        if not np.array_equal(known, self.classes_):
+    def _check_same_classes(self, classes):
+        if not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"with warm_start the classes must stay the same; fitted on {known.tolist()}, got "
-                f"{self.classes_.tolist()}. Fit a new estimator."
+                f"with warm_start the classes must stay the same; fitted on {self.classes_.tolist()}, got "
+                f"{classes.tolist()}. Fit a new estimator."
             )
 
     def _orbit_blocks(self, X) -> Iterator[Orbits]:
@@ -152,6 +166,16 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             halves = [np.split(part, 2, axis=1) for part in parts]
             blocks.append(np.concatenate([half[0] for half in halves] + [half[1] for half in halves], axis=1))
         return np.concatenate(blocks)
+
+
+def _drop_weightless(images, codes, weights):
+    """Images, codes and weights of those images that have a weight; weights of mean 1."""
+    kept = np.flatnonzero(weights)
+    if len(np.unique(codes[kept])) < 2:
+        raise ValueError("sample_weight must be positive for images of at least two classes; others are ignored.")
+    if len(kept) < len(weights):
+        images, codes, weights = images[kept], codes[kept], weights[kept]
+    return images, codes, weights * (len(weights) / weights.sum())
 
 
 def _draw_share(n: int, share: float, rng, keep_first: bool = False) -> np.ndarray:

@@ -23,16 +23,16 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         max_depth=6,
         max_width="auto",
         split="gain",
-        contrast="pairs",
-        smoothness=0.1,
-        rank=96,
+        contrast="groups",
+        smoothness=1.0,
+        rank="auto",
         max_samples=1.0,
         max_members=1.0,
         validation_fraction=0.0,
         patience=2,
         min_samples_leaf=1,
         n_starts=1,
-        max_iter=50,
+        max_steps=50,
         class_weight=None,
         image_shape=None,
         warm_start=False,
@@ -54,7 +54,7 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         self.patience = patience
         self.min_samples_leaf = min_samples_leaf
         self.n_starts = n_starts
-        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.class_weight = class_weight
         self.image_shape = image_shape
         self.warm_start = warm_start
@@ -72,6 +72,11 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         """Responses (n, k) float32 of images to the k filters, or (n, 2k) with the smallest after the largest."""
         responses = self._extreme_responses(X)
         return responses if self.extremes == "both" else np.ascontiguousarray(responses[:, : self._n_filters])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     @property
     def _n_features_out(self):

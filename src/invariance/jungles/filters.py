@@ -10,8 +10,8 @@ Differs from [Laptev15]:
   means, and further seeded starts on request.
 - A maximum is not symmetric: a line at any angle is easily made to answer strongly, the absence of lines is not. So
   both orders of the pair of classes are learned and the better one is kept.
-- Coordinates are scaled to unit variance and the bias is taken about the mean response, which leaves the problem as it
-  is and saves most of the iterations.
+- Coordinates are scaled by the diagonal of the Hessian and the bias is taken about the mean response, which leaves the
+  problem as it is and saves most of the iterations.
 """
 
 from typing import NamedTuple
@@ -26,12 +26,12 @@ from invariance.jungles.orbits import Orbits
 class Geometry(NamedTuple):
     """What filter learning needs to know of the basis: computed once for all filters.
 
-    penalty (r, r): BᵀΓᵀΓB times tr(cov z) / tr(BᵀΓᵀΓB); scale (r,): standard deviations of the coordinates;
-    centre (r,): mean sample, averaged over Φ.
+    penalty (r, r): BᵀΓᵀΓB times tr(cov z) / tr(BᵀΓᵀΓB); variance (r,): of the coordinates; centre (r,): mean sample,
+    averaged over Φ.
     """
 
     penalty: np.ndarray
-    scale: np.ndarray
+    variance: np.ndarray
     centre: np.ndarray
 
 
@@ -48,7 +48,7 @@ def measure_geometry(orbits: Orbits, basis: np.ndarray, image_shape: tuple[int, 
     """The penalty on the image gradient of a filter, Γ of [Laptev15] eq. (5), and the spread of the samples."""
     pictures = basis.astype(np.float64).reshape(*image_shape, -1)
     differences = [np.diff(pictures, axis=axis).reshape(-1, pictures.shape[-1]) for axis in (0, 1)]
-    penalty = sum(difference.T @ difference for difference in differences)
+    penalty = differences[0].T @ differences[0] + differences[1].T @ differences[1]
     variance = np.mean([part.var(axis=0, dtype=np.float64) for part in orbits.coordinates], axis=0)
     # An image of one pixel has no gradient: then plain ridge regression keeps the problem well posed.
     penalty = penalty + 1e-3 * max(np.trace(penalty) / len(penalty), 1e-3) * np.eye(len(penalty))
@@ -60,8 +60,8 @@ def measure_geometry(orbits: Orbits, basis: np.ndarray, image_shape: tuple[int, 
         ],
         axis=0,
     )
-    scale = np.sqrt(np.maximum(variance, 1e-6 * max(variance.max(), 1e-12)))
-    return Geometry(penalty * (max(variance.sum(), 1e-12) / np.trace(penalty)), scale, centre)
+    variance = np.maximum(variance, 1e-6 * max(variance.max(), 1e-12))
+    return Geometry(penalty * (variance.sum() / np.trace(penalty)), variance, centre)
 
 
 def learn_filter(
@@ -70,7 +70,7 @@ def learn_filter(
     weights: np.ndarray,
     geometry: Geometry,
     smoothness: float,
-    max_iter: int,
+    max_steps: int,
     n_starts: int,
     rng: np.random.Generator,
 ) -> LearnedFilter:
@@ -79,21 +79,21 @@ def learn_filter(
     # Without Φ the maximum is the response itself, and the other order gives the same filter with its sign changed.
     orders = (1.0, -1.0) if orbits.n_members > 1 else (1.0,)
     candidates = [
-        minimise_objective(Objective(orbits, order * targets, weights, geometry, smoothness), start, max_iter)
+        minimise_objective(Objective(orbits, order * targets, weights, geometry, smoothness), start, max_steps)
         for order in orders
         for start in _starts(orbits, order * targets, weights, n_starts, rng)
     ]
     return min(candidates, key=lambda learned: learned.objective)
 
 
-def minimise_objective(objective: "Objective", start: np.ndarray, max_iter: int) -> LearnedFilter:
+def minimise_objective(objective: "Objective", start: np.ndarray, max_steps: int) -> LearnedFilter:
     """L-BFGS from a start (r,), which is first scaled to fit the targets."""
     result = optimize.minimize(
         objective.value_and_gradient,
         objective.fit_scale(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": max_iter, "maxcor": 10, "ftol": 1e-5, "gtol": 1e-6},
+        options={"maxiter": max_steps, "maxcor": 10, "ftol": 1e-6, "gtol": 1e-6},
     )
     coordinates, bias = objective.unpack(result.x)
     return LearnedFilter(coordinates.astype(np.float32), float(bias), float(result.fun), objective.largest(coordinates))
@@ -108,35 +108,48 @@ class Objective:
         self.weights = weights
         self.geometry = geometry
         self.smoothness = smoothness
+        self._scale = np.sqrt(geometry.variance + smoothness * np.diag(geometry.penalty))
+        # With fewer samples than directions it is cheaper to transform the samples than the filter.
+        self._transformed = orbits.transformed() if orbits.n_samples < len(self._scale) else None
         self._best = np.empty(orbits.n_samples, np.float32)
         self._winners = np.empty(orbits.n_samples, np.int64)
 
     def unpack(self, parameters: np.ndarray) -> tuple[np.ndarray, float]:
         """Filter coordinates a and bias b."""
-        coordinates = parameters[:-1] / self.geometry.scale
+        coordinates = parameters[:-1] / self._scale
         return coordinates, parameters[-1] - self.geometry.centre @ coordinates
 
     def largest(self, coordinates: np.ndarray) -> np.ndarray:
         """Largest response of every sample over Φ, without bias: (n,) float32."""
-        _jit.largest_rows(self.orbits.responses(coordinates), self._best, self._winners)
+        self._respond(coordinates)
         return self._best.copy()
+
+    def _respond(self, coordinates):
+        """Set the largest responses over Φ and the members that give them."""
+        if self._transformed is None:
+            responses = self.orbits.responses(coordinates)
+        else:
+            responses = self._transformed @ coordinates.astype(np.float32)
+        _jit.largest_rows(responses, self._best, self._winners)
 
     def value_and_gradient(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """E and its gradient, [Laptev15] eq. (5) and (6)."""
         geometry = self.geometry
         coordinates, bias = self.unpack(parameters)
-        _jit.largest_rows(self.orbits.responses(coordinates), self._best, self._winners)
+        self._respond(coordinates)
         residuals = self._best + bias - self.targets
         weighted = self.weights * residuals
         smoothing = self.smoothness * (geometry.penalty @ coordinates)
         bias_gradient = weighted.sum()
         gradient = self._pull_back(weighted) + smoothing - bias_gradient * geometry.centre
         value = weighted @ residuals + coordinates @ smoothing
-        return value, 2 * np.append(gradient / geometry.scale, bias_gradient)
+        return value, 2 * np.append(gradient / self._scale, bias_gradient)
 
     def _pull_back(self, weighted):
         """Σ_i weighted_i R_tᵀ z_i with t the winner of sample i."""
-        gradient, first_member = np.zeros(len(self.geometry.scale)), 0
+        if self._transformed is not None:
+            return weighted @ self._transformed[self._winners, np.arange(len(weighted))]
+        gradient, first_member = np.zeros(len(self._scale)), 0
         for matrices, samples in zip(self.orbits.matrices, self.orbits.coordinates, strict=True):
             sums = np.zeros((len(matrices), samples.shape[1]))
             _jit.add_rows_by_winner(samples, self._winners, first_member, weighted, sums)
@@ -152,7 +165,7 @@ class Objective:
         covariance = self.weights @ ((responses - mean) * (self.targets - goal))
         factor = max(covariance, 0.1 * np.sqrt(spread)) / max(spread, 1e-12)
         bias = goal - factor * mean
-        return np.append(factor * start * self.geometry.scale, bias + self.geometry.centre @ (factor * start))
+        return np.append(factor * start * self._scale, bias + self.geometry.centre @ (factor * start))
 
 
 def _starts(orbits, targets, weights, n_starts, rng):

@@ -33,7 +33,7 @@ class Growth(NamedTuple):
     contrast: str
     smoothness: float
     min_samples_leaf: int
-    max_iter: int
+    max_steps: int
     n_starts: int
     patience: int
 
@@ -63,7 +63,9 @@ def grow_jungle(
     """A jungle and its growth curve; `grown` is a jungle to add layers to."""
     samples = samples._replace(orbits=samples.orbits.restrict(members))
     nodes = Nodes(samples, members, grown)
-    width, smoothness = growth.max_width, growth.smoothness
+    # Merging needs at least half as many places as there are leaves after a layer of splits.
+    width = None if growth.max_width is None else max(growth.max_width, len(nodes.frontier))
+    smoothness = growth.smoothness
     curve = [nodes.measure(width)]
     best, n_worse = curve[0], 0
     while nodes.depth < growth.max_depth and n_worse < growth.patience:
@@ -116,7 +118,7 @@ def split_leaf(samples: Samples, leaf, rows, training, geometry, growth: Growth,
         samples.weights[chosen],
         geometry,
         smoothness,
-        growth.max_iter,
+        growth.max_steps,
         growth.n_starts,
         rng,
     )
@@ -128,7 +130,8 @@ def split_leaf(samples: Samples, leaf, rows, training, geometry, growth: Growth,
         threshold = gain_threshold(
             responses[trained_on], samples.codes[training], samples.weights[training], samples.n_classes, growth
         )
-    above = responses > threshold
+    # As routing does it: a Python float would be rounded to the responses' single precision first.
+    above = responses > np.float64(threshold)
     n_above = np.count_nonzero(above[trained_on])
     if not growth.min_samples_leaf <= n_above <= len(training) - growth.min_samples_leaf:
         return None
@@ -146,6 +149,9 @@ def draw_targets(samples: Samples, rows, contrast: str, rng) -> tuple[np.ndarray
         first, second = rng.choice(samples.n_classes, size=2, replace=False, p=presence / presence.sum())
         rows = rows[np.isin(samples.codes[rows], (first, second))]
         return rows, np.where(samples.codes[rows] == second, 1.0, -1.0)
+    if contrast == "rest":
+        first = rng.choice(samples.n_classes, p=presence / presence.sum())
+        return rows, np.where(samples.codes[rows] == first, 1.0, -1.0)
     present = rng.permutation(np.flatnonzero(presence))
     return rows, np.where(np.isin(samples.codes[rows], present[: len(present) // 2]), 1.0, -1.0)
 
@@ -212,8 +218,9 @@ class Nodes:
         self.depth += 1
         split_nodes = {split.node for split in splits}
         # (parent, side, rows): side None is a leaf that was not split and stays, unless it is merged with others.
-        leaves = [
-            (leaf, None, np.flatnonzero(self.position == leaf)) for leaf in self.frontier if leaf not in split_nodes
+        staying = [leaf for leaf in self.frontier if leaf not in split_nodes]
+        leaves: list[tuple[int, list[int] | None, np.ndarray]] = [
+            (leaf, None, np.flatnonzero(self.position == leaf)) for leaf in staying
         ]
         for split in splits:
             self.feature[split.node] = len(self.filters)

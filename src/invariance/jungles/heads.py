@@ -3,8 +3,9 @@
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from invariance._core.randomness import RandomState, make_rng
 
@@ -30,3 +31,10 @@ def make_head(head: str | ClassifierMixin, random_state: RandomState) -> Classif
     if not isinstance(head, str) and is_classifier(head) and hasattr(head, "predict_proba"):
         return clone(head)
     raise ValueError(f"head must be 'vote', 'boosting', 'linear' or a classifier with predict_proba; got {head!r}.")
+
+
+def fit_head(head: ClassifierMixin, responses, labels, weights) -> ClassifierMixin:
+    """The head fitted, with the weights if it can use them."""
+    last, prefix = (head[-1], f"{head.steps[-1][0]}__") if isinstance(head, Pipeline) else (head, "")
+    parameters = {f"{prefix}sample_weight": weights} if has_fit_parameter(last, "sample_weight") else {}
+    return head.fit(responses, labels, **parameters)

@@ -1,7 +1,7 @@
 """Merging the leaves of a layer so that a jungle stays narrow, [Laptev15] sec. 3.3.2."""
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import squareform
 
 # Farther than any two smoothed histograms can be; finite because the clustering needs it to be.
@@ -30,14 +30,14 @@ def merge_leaves(histograms: np.ndarray, parents: np.ndarray, max_width: int) ->
     """Cluster number (L,) of every leaf, at most `max_width` >= 2 clusters, siblings never in one.
 
     Agglomerative clustering with complete linkage: the distance of two clusters is that of their farthest leaves, so
-    a cluster that would hold two siblings is at distance `FORBIDDEN`. Two clusters that may be joined always exist
-    while there are more than two: k clusters that all forbid each other hold at least k (k - 1) leaves.
+    a cluster that would hold two siblings is at distance `FORBIDDEN`. With at most 2 `max_width` leaves, two clusters
+    that may be joined always exist: k clusters that all forbid each other hold at least k (k - 1) leaves.
     """
     n_leaves = len(histograms)
     if n_leaves <= max_width:
         return np.arange(n_leaves)
     condensed = squareform(leaf_distances(histograms, parents), checks=False)
-    clusters = fcluster(linkage(condensed, method="complete"), max_width, criterion="maxclust")
+    clusters = cut_tree(linkage(condensed, method="complete"), n_clusters=max_width)[:, 0]
     # Numbered by their first leaf, so that the order of leaves is kept.
     _, first, numbers = np.unique(clusters, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[numbers]

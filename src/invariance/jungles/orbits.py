@@ -9,7 +9,7 @@ from invariance.transformations import ReducedOperators
 
 
 class Orbits(NamedTuple):
-    """coordinates: for each of the P alterations the samples (n, r); matrices: for each its members' R_t (T_p, r, r)."""
+    """coordinates: the samples (n, r) after each of the P alterations; matrices: R_t (T_p, r, r) of what follows each."""
 
     coordinates: tuple[np.ndarray, ...]
     matrices: tuple[np.ndarray, ...]
@@ -35,6 +35,8 @@ class Orbits(NamedTuple):
 
     def restrict(self, members: np.ndarray) -> "Orbits":
         """Some of the members of Φ, by their sorted indices."""
+        if members[-1] >= self.n_members:
+            raise ValueError(f"there are {self.n_members} transformations, but a jungle asks for number {members[-1]}.")
         kept, start = [], 0
         for matrices in self.matrices:
             inside = members[(members >= start) & (members < start + len(matrices))] - start
@@ -52,16 +54,22 @@ class Orbits(NamedTuple):
 
     def extreme_responses(self, filters: np.ndarray) -> np.ndarray:
         """Largest, then smallest responses over Φ of every sample to every filter: (k, r) -> (n, 2k) float32."""
+        # In double precision: otherwise the last digits of a response would depend on the sample's place in its block.
+        orbits = Orbits(*(tuple(part.astype(np.float64) for part in parts) for parts in self))
         extremes = np.empty((2, len(filters), self.n_samples), np.float32)
         for k, coordinates in enumerate(filters):
-            responses = self.responses(coordinates)
-            responses.max(axis=0, out=extremes[0, k])
-            responses.min(axis=0, out=extremes[1, k])
+            responses = orbits.responses(coordinates)
+            extremes[0, k], extremes[1, k] = responses.max(axis=0), responses.min(axis=0)
         return extremes.reshape(-1, self.n_samples).T
 
+    def transformed(self) -> np.ndarray:
+        """z_iᵀ R_t for every member and sample: (T, n, r), so that their product with a filter is the response."""
+        parts = [samples @ matrices for matrices, samples in zip(self.matrices, self.coordinates, strict=True)]
+        return np.concatenate(parts)
+
     def responses(self, coordinates: np.ndarray) -> np.ndarray:
-        """Response of every sample to one filter (r,) under every member: (T, n) float32."""
-        coordinates = np.asarray(coordinates, np.float32)
+        """Response of every sample to one filter (r,) under every member: (T, n), in the samples' precision."""
+        coordinates = np.asarray(coordinates, self.coordinates[0].dtype)
         parts = [
             (matrices @ coordinates) @ samples.T
             for matrices, samples in zip(self.matrices, self.coordinates, strict=True)

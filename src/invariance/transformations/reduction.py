@@ -8,7 +8,7 @@ r << d. M is S_t (Σ x xᵀ) S_tᵀ summed over t, so no image is ever transform
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, ndimage
 
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.sets import TransformationSet
@@ -18,6 +18,8 @@ EXACT_LIMIT = 1500
 OVERSAMPLING = 20
 POWER_STEPS = 3
 N_TRACED = 256
+EQUAL, MAX_TRIMMED = 1e-3, 8
+N_NOISE, NOISE_WIDTH, NOISE_SHARE = 512, 1.5, 0.01
 
 
 @dataclass(frozen=True)
@@ -45,28 +47,55 @@ class ReducedOperators:
         """(n, h, w[, c]) -> (P, n, r): coordinates of the images after each of the P alterations."""
         images = np.asarray(images, dtype=np.float32)
         altered = [images] if self.linear else self.phi.operators(self.image_shape).altered(images)
-        return np.stack([part.reshape(len(images), -1) @ self.basis for part in altered])
+        # Summed in double precision, so that the last digits do not depend on an image's place in its block.
+        basis = self.basis.astype(np.float64)
+        return np.stack([(part.reshape(len(images), -1) @ basis).astype(np.float32) for part in altered])
 
 
 def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | float, seed: int = 0) -> ReducedOperators:
     """The reduced basis that fits `images` under Φ; `rank` directions, or a share of the energy if it is below 1."""
     operators = phi.operators(images.shape[1:])
+    images = _with_smooth_noise(images, seed)
     altered = [np.asarray(part, np.float32).reshape(len(images), -1) for part in operators.altered(images)]
     n_values = altered[0].shape[1]
     if isinstance(rank, float) and rank < 1:
         share, n_wanted = check_number("rank", rank, 0, 1), min(n_values, 512)
     else:
         share, n_wanted = 1.0, min(check_count("rank", rank), n_values)
+    n_found = min(n_wanted + 1, n_values)
     find = _exact_eigenvectors if n_values <= EXACT_LIMIT else _approximate_eigenvectors
-    values, vectors, total = find(operators, altered, n_wanted, seed)
+    values, vectors, total = find(operators, altered, n_found, seed)
+    n_kept = _whole_eigenspaces(values, n_wanted)
     kept = np.cumsum(values) / max(total, np.finfo(float).tiny)
     if share < 1:
-        n_kept = min(int(np.searchsorted(kept, share)) + 1, len(values))
-        values, vectors = values[:n_kept], vectors[:, :n_kept]
+        n_kept = _whole_eigenspaces(values, min(int(np.searchsorted(kept, share)) + 1, n_wanted))
+    vectors = vectors[:, :n_kept]
     basis = vectors.astype(np.float32)
     matrices = [_restrict(stack, vectors) for stack in operators.stacks]
-    energy = float(min(kept[len(values) - 1], 1.0))
+    energy = float(min(kept[n_kept - 1], 1.0))
     return ReducedOperators(phi, tuple(images.shape[1:]), operators.linear, basis, matrices, energy)
+
+
+def _whole_eigenspaces(values, n_wanted):
+    """How many leading eigenvectors to keep: a group mixes those of equal eigenvalue, so they stay or go together."""
+    n_kept = n_wanted
+    while n_kept < len(values) and values[n_kept - 1] - values[n_kept] < EQUAL * values[n_kept - 1]:
+        n_kept -= 1
+        if n_kept < max(1, n_wanted - MAX_TRIMMED):
+            return n_wanted
+    return n_kept
+
+
+def _with_smooth_noise(images, seed):
+    """The images and a little smooth noise, so that the basis of few images goes on with smooth directions.
+
+    Without it filters could not be smooth: they would be sums of the few images.
+    """
+    n_values = images[0].size
+    noise = np.random.default_rng(seed).standard_normal((min(n_values, N_NOISE), *images.shape[1:]), dtype=np.float32)
+    smooth = ndimage.gaussian_filter(noise, (0, NOISE_WIDTH, NOISE_WIDTH, *(0,) * (images.ndim - 3)))
+    strength = NOISE_SHARE * images.std() / max(smooth.std(), 1e-12)
+    return np.concatenate([images.astype(np.float32, copy=False), strength * smooth])
 
 
 def _on_pixels(matrix, columns):
