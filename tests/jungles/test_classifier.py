@@ -44,7 +44,7 @@ def test_heads(glyphs, head):
     assert probabilities.min() >= 0
     np.testing.assert_array_equal(model.predict(test_images), model.classes_[probabilities.argmax(axis=1)])
     assert model.score(test_images, names[test_labels]) > 0.75
-    assert model.head_ is not None == (head != "vote")
+    assert (model.head_ is None) == (head == "vote")
 
 
 def test_the_given_head_is_not_touched(glyphs):

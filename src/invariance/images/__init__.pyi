@@ -6,6 +6,7 @@ from .folders import read_mask_folder as read_mask_folder
 from .intensities import as_float32 as as_float32
 from .patches import patches_at as patches_at
 from .patches import window_blocks as window_blocks
+from .pyramids import pyramid_patches as pyramid_patches
 from .reading import image_paths as image_paths
 from .reading import read_image as read_image
 from .reading import read_mask as read_mask

@@ -13,8 +13,10 @@ from scipy import linalg, ndimage
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.sets import TransformationSet
 
-# Up to this many values a patch, the exact eigenvectors of M cost about a second.
-EXACT_LIMIT = 1500
+# Up to this many values an image, the exact eigenvectors of M cost a few seconds; beyond, M is never formed and is
+# multiplied with fewer images.
+EXACT_LIMIT = 2000
+N_APPROXIMATE = 2000
 OVERSAMPLING = 20
 POWER_STEPS = 3
 N_TRACED = 256
@@ -124,6 +126,7 @@ def _exact_eigenvectors(operators, altered, rank, seed):
 
 def _approximate_eigenvectors(operators, altered, rank, seed):
     """The same by randomised subspace iteration: M is only ever multiplied with a block of columns, never formed."""
+    altered = [part[:: -(-len(part) // N_APPROXIMATE)] for part in altered]
 
     def multiply(columns):
         product = np.zeros_like(columns)
