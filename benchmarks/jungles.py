@@ -98,12 +98,10 @@ def compare_with_literal():
     best = min(found.objective for _, found in literal)
     print("One filter, both orders: 5,000 patches 31x31, 24 rotations")
     print(f"  literal   {slow:8.2f} s   E = {best:.4f}   (transforming patches {transforming:.2f} s of it)")
-    print(
-        f"  reduced   {fast:8.2f} s   E = {learned.objective:.4f}   (basis of rank {problem.reduced.rank}, once: {once:.2f} s)"
-    )
-    print(
-        f"  {slow / fast:.0f} times faster ({slow / (fast + once):.0f} with the basis), E {learned.objective / best - 1:+.2%}"
-    )
+    basis = f"basis of rank {problem.reduced.rank}, once: {once:.2f} s"
+    print(f"  reduced   {fast:8.2f} s   E = {learned.objective:.4f}   ({basis})")
+    deviation = learned.objective / best - 1
+    print(f"  {slow / fast:.0f} times faster ({slow / (fast + once):.0f} with the basis), E {deviation:+.2%}")
 
 
 def show_growth():

@@ -1,9 +1,13 @@
 from . import datasets as datasets
 from . import images as images
+from . import jungles as jungles
 from . import models as models
 from . import report as report
 from . import transformations as transformations
 from ._version import __version__ as __version__
+from .jungles import InvariantFeatures as InvariantFeatures
+from .jungles import JungleClassifier as JungleClassifier
+from .jungles import TreeClassifier as TreeClassifier
 from .models import load as load
 from .models import save as save
 from .transformations import Affine as Affine

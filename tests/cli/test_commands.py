@@ -10,7 +10,7 @@ from PIL import Image
 from typer.main import get_command
 
 from invariance import __version__, cli
-from invariance.cli import demo, main
+from invariance.cli import main
 
 COMMANDS = get_command(cli.app).commands
 
@@ -91,16 +91,6 @@ def test_of_a_large_set_only_some_are_drawn(capsys, tmp_path):
     arguments = ["transformations", "--set", "shifts:10", "--size", "16", "-o", str(tmp_path / "orbit.png")]
     assert main(arguments) == 0
     assert "441 members, 64 shown." in capsys.readouterr().out
-
-
-def test_demo_into_a_folder_gains_from_invariance_and_is_the_same_every_time(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("invariance.experiments.demo.LABEL_COUNTS", (5,))
-    assert main(["demo", "-o", str(tmp_path)]) == 0
-    ignored, not_ignored = (float(share) for share in re.findall(r"([\d.]+)% right", capsys.readouterr().out))
-    assert ignored > not_ignored + 10
-    page = (tmp_path / demo.FILE_NAME).read_bytes()
-    assert main(["demo", "-o", str(tmp_path / "again.html")]) == 0
-    assert (tmp_path / "again.html").read_bytes() == page
 
 
 def test_debug_shows_where_an_error_comes_from(monkeypatch):

@@ -44,11 +44,12 @@ def run(n_draws: int = 5) -> list[Outcome]:
     """Error of every method on the 10,000 test digits, over draws of the training digits."""
     training, test = load_mnist("train"), load_mnist("test")
     test_images = np.asarray(test.images, np.float32) / 255
+    all_images, all_labels = np.asarray(training.images), np.asarray(training.labels)
     errors: dict[str, list[float]] = {name: [] for name in METHODS}
     seconds = dict.fromkeys(METHODS, 0.0)
     for seed in range(n_draws):
-        drawn = np.random.default_rng(seed).permutation(len(training.labels))[:N_TRAINING]
-        images, labels = np.asarray(training.images)[drawn].astype(np.float32) / 255, training.labels[drawn]
+        drawn = np.random.default_rng(seed).permutation(len(all_labels))[:N_TRAINING]
+        images, labels = all_images[drawn].astype(np.float32) / 255, all_labels[drawn]
         for name, make in METHODS.items():
             started = time.perf_counter()
             model = make(seed).fit(images, labels)

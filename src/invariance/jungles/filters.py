@@ -109,8 +109,6 @@ class Objective:
         self.geometry = geometry
         self.smoothness = smoothness
         self._scale = np.sqrt(geometry.variance + smoothness * np.diag(geometry.penalty))
-        # With fewer samples than directions it is cheaper to transform the samples than the filter.
-        self._transformed = orbits.transformed() if orbits.n_samples < len(self._scale) else None
         self._best = np.empty(orbits.n_samples, np.float32)
         self._winners = np.empty(orbits.n_samples, np.int64)
 
@@ -126,11 +124,7 @@ class Objective:
 
     def _respond(self, coordinates):
         """Set the largest responses over Φ and the members that give them."""
-        if self._transformed is None:
-            responses = self.orbits.responses(coordinates)
-        else:
-            responses = self._transformed @ coordinates.astype(np.float32)
-        _jit.largest_rows(responses, self._best, self._winners)
+        _jit.largest_rows(self.orbits.responses(coordinates), self._best, self._winners)
 
     def value_and_gradient(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """E and its gradient, [Laptev15] eq. (5) and (6)."""
@@ -141,21 +135,9 @@ class Objective:
         weighted = self.weights * residuals
         smoothing = self.smoothness * (geometry.penalty @ coordinates)
         bias_gradient = weighted.sum()
-        gradient = self._pull_back(weighted) + smoothing - bias_gradient * geometry.centre
+        gradient = self.orbits.pull_back(self._winners, weighted) + smoothing - bias_gradient * geometry.centre
         value = weighted @ residuals + coordinates @ smoothing
         return value, 2 * np.append(gradient / self._scale, bias_gradient)
-
-    def _pull_back(self, weighted):
-        """Σ_i weighted_i R_tᵀ z_i with t the winner of sample i."""
-        if self._transformed is not None:
-            return weighted @ self._transformed[self._winners, np.arange(len(weighted))]
-        gradient, first_member = np.zeros(len(self._scale)), 0
-        for matrices, samples in zip(self.orbits.matrices, self.orbits.coordinates, strict=True):
-            sums = np.zeros((len(matrices), samples.shape[1]))
-            _jit.add_rows_by_winner(samples, self._winners, first_member, weighted, sums)
-            gradient += np.tensordot(sums, matrices, axes=([0, 1], [0, 1]))
-            first_member += len(matrices)
-        return gradient
 
     def fit_scale(self, start: np.ndarray) -> np.ndarray:
         """The parameters of `start` times the positive number, plus the bias, that fit the targets best."""

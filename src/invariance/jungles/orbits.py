@@ -7,17 +7,30 @@ import numpy as np
 from invariance.jungles import _jit
 from invariance.transformations import ReducedOperators
 
+# Up to this size the orbits of few samples are kept as they are.
+TRANSFORMED_BYTES = 256 * 2**20
+
 
 class Orbits(NamedTuple):
-    """coordinates: the samples (n, r) after each of the P alterations; matrices: R_t (T_p, r, r) of what follows each."""
+    """n samples z and T members of Φ, whose responses to a filter a are zᵀ R_t a.
+
+    coordinates: the samples (n, r) after each of the P alterations; matrices: the R_t (T_p, r, r) that follow each;
+    transformed: zᵀ R_t (T, n, r), kept for fewer samples than directions, where it costs less than R_t a; else None.
+    """
 
     coordinates: tuple[np.ndarray, ...]
     matrices: tuple[np.ndarray, ...]
+    transformed: np.ndarray | None = None
 
     @classmethod
     def of(cls, reduced: ReducedOperators, images: np.ndarray) -> "Orbits":
         """The orbits of images (n, h, w[, c])."""
-        return cls(tuple(reduced.project(images)), tuple(reduced.matrices))
+        orbits = cls(tuple(reduced.project(images)), tuple(reduced.matrices))
+        size = 4 * orbits.n_members * orbits.n_samples * reduced.rank
+        if orbits.n_samples >= reduced.rank or size > TRANSFORMED_BYTES:
+            return orbits
+        parts = zip(orbits.coordinates, orbits.matrices, strict=True)
+        return orbits._replace(transformed=np.concatenate([samples @ matrices for samples, matrices in parts]))
 
     @property
     def n_samples(self) -> int:
@@ -31,18 +44,47 @@ class Orbits(NamedTuple):
 
     def take(self, rows: np.ndarray) -> "Orbits":
         """Some of the samples."""
-        return self._replace(coordinates=tuple(part[rows] for part in self.coordinates))
+        return self._replace(
+            coordinates=tuple(part[rows] for part in self.coordinates),
+            transformed=None if self.transformed is None else self.transformed[:, rows],
+        )
 
     def restrict(self, members: np.ndarray) -> "Orbits":
         """Some of the members of Φ, by their sorted indices."""
         if members[-1] >= self.n_members:
             raise ValueError(f"there are {self.n_members} transformations, but a jungle asks for number {members[-1]}.")
+        if len(members) == self.n_members:
+            return self
         kept, start = [], 0
         for matrices in self.matrices:
             inside = members[(members >= start) & (members < start + len(matrices))] - start
             kept.append(np.ascontiguousarray(matrices[inside]))
             start += len(matrices)
-        return self._replace(matrices=tuple(kept))
+        transformed = None if self.transformed is None else self.transformed[members]
+        return self._replace(matrices=tuple(kept), transformed=transformed)
+
+    def responses(self, coordinates: np.ndarray) -> np.ndarray:
+        """Response of every sample to one filter (r,) under every member: (T, n), in the samples' precision."""
+        coordinates = np.asarray(coordinates, self.coordinates[0].dtype)
+        if self.transformed is not None:
+            return self.transformed @ coordinates
+        parts = [
+            (matrices @ coordinates) @ samples.T
+            for matrices, samples in zip(self.matrices, self.coordinates, strict=True)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def pull_back(self, winners: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Σ_i weights_i R_tᵀ z_i with t the winner of sample i: the gradient of Σ_i weights_i response_i, (r,)."""
+        if self.transformed is not None:
+            return weights @ self.transformed[winners, np.arange(len(winners))]
+        gradient, first_member = np.zeros(self.coordinates[0].shape[1]), 0
+        for matrices, samples in zip(self.matrices, self.coordinates, strict=True):
+            sums = np.zeros((len(matrices), samples.shape[1]))
+            _jit.add_rows_by_winner(samples, winners, first_member, weights, sums)
+            gradient += np.tensordot(sums, matrices, axes=([0, 1], [0, 1]))
+            first_member += len(matrices)
+        return gradient
 
     def largest_responses(self, filters: np.ndarray) -> np.ndarray:
         """Largest response over Φ of every sample to every filter: (k, r) -> (n, k) float32."""
@@ -55,23 +97,12 @@ class Orbits(NamedTuple):
     def extreme_responses(self, filters: np.ndarray) -> np.ndarray:
         """Largest, then smallest responses over Φ of every sample to every filter: (k, r) -> (n, 2k) float32."""
         # In double precision: otherwise the last digits of a response would depend on the sample's place in its block.
-        orbits = Orbits(*(tuple(part.astype(np.float64) for part in parts) for parts in self))
+        orbits = Orbits(
+            tuple(samples.astype(np.float64) for samples in self.coordinates),
+            tuple(matrices.astype(np.float64) for matrices in self.matrices),
+        )
         extremes = np.empty((2, len(filters), self.n_samples), np.float32)
         for k, coordinates in enumerate(filters):
             responses = orbits.responses(coordinates)
             extremes[0, k], extremes[1, k] = responses.max(axis=0), responses.min(axis=0)
         return extremes.reshape(-1, self.n_samples).T
-
-    def transformed(self) -> np.ndarray:
-        """z_iᵀ R_t for every member and sample: (T, n, r), so that their product with a filter is the response."""
-        parts = [samples @ matrices for matrices, samples in zip(self.matrices, self.coordinates, strict=True)]
-        return np.concatenate(parts)
-
-    def responses(self, coordinates: np.ndarray) -> np.ndarray:
-        """Response of every sample to one filter (r,) under every member: (T, n), in the samples' precision."""
-        coordinates = np.asarray(coordinates, self.coordinates[0].dtype)
-        parts = [
-            (matrices @ coordinates) @ samples.T
-            for matrices, samples in zip(self.matrices, self.coordinates, strict=True)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -3,5 +3,10 @@ from .figures import confusion_figure as confusion_figure
 from .figures import image_grid_figure as image_grid_figure
 from .figures import orbit_figure as orbit_figure
 from .figures import save_figure as save_figure
+from .jungle_figures import filters_figure as filters_figure
+from .jungle_figures import growth_figure as growth_figure
+from .jungle_figures import winners_figure as winners_figure
+from .jungle_graph import jungle_figure as jungle_figure
+from .members import describe_member as describe_member
 from .provenance import software_versions as software_versions
 from .report import Report as Report
