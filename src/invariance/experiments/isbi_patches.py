@@ -61,8 +61,8 @@ def plain_patches(image, rows, cols):
 
 
 def wide_patches(image, rows, cols):
-    """The patch at three scales, so that it sees about as far as the forest's features do."""
-    return pyramid_patches(image, rows, cols, SIZE, n_scales=3)
+    """The patch at two scales, so that it sees nearly as far as the forest's features do."""
+    return pyramid_patches(image, rows, cols, SIZE, n_scales=2)
 
 
 METHODS: dict[str, tuple[float | None, Callable, Callable]] = {
@@ -82,7 +82,7 @@ METHODS: dict[str, tuple[float | None, Callable, Callable]] = {
         plain_patches,
         lambda seed: JungleClassifier(PHI, n_jungles=8, n_jobs=2, random_state=seed, **FEATURES),
     ),
-    "boosting on responses, three scales": (
+    "boosting on responses, two scales": (
         None,
         wide_patches,
         lambda seed: JungleClassifier(PHI, n_jungles=8, n_jobs=2, random_state=seed, **FEATURES),
@@ -90,7 +90,7 @@ METHODS: dict[str, tuple[float | None, Callable, Callable]] = {
     "the same, small": (
         None,
         wide_patches,
-        lambda seed: JungleClassifier(PHI, n_jungles=2, n_jobs=2, random_state=seed, **FEATURES),
+        lambda seed: JungleClassifier(PHI, n_jungles=2, n_jobs=2, random_state=seed, **{**FEATURES, "max_depth": 5}),
     ),
 }
 

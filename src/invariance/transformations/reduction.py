@@ -20,6 +20,7 @@ N_APPROXIMATE = 2000
 OVERSAMPLING = 20
 POWER_STEPS = 3
 N_TRACED = 256
+N_PROJECTED = 2048
 EQUAL, MAX_TRIMMED = 1e-3, 8
 N_NOISE, NOISE_WIDTH, NOISE_SHARE = 512, 1.5, 0.01
 
@@ -49,9 +50,15 @@ class ReducedOperators:
         """(n, h, w[, c]) -> (P, n, r): coordinates of the images after each of the P alterations."""
         images = np.asarray(images, dtype=np.float32)
         altered = [images] if self.linear else self.phi.operators(self.image_shape).altered(images)
-        # Summed in double precision, so that the last digits do not depend on an image's place in its block.
+        projected = np.empty((len(altered), len(images), self.rank), np.float32)
+        # Summed in double precision, so that the last digits do not depend on an image's place among the others; in
+        # blocks, so that no copy of all images in double precision is made.
         basis = self.basis.astype(np.float64)
-        return np.stack([(part.reshape(len(images), -1) @ basis).astype(np.float32) for part in altered])
+        for coordinates, part in zip(projected, altered, strict=True):
+            for start in range(0, len(part), N_PROJECTED):
+                block = part[start : start + N_PROJECTED].reshape(-1, len(basis))
+                coordinates[start : start + N_PROJECTED] = block @ basis
+        return projected
 
 
 def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | float, seed: int = 0) -> ReducedOperators:
