@@ -153,7 +153,8 @@ def test_a_tree_is_a_jungle_that_merges_nothing(glyphs):
     (images, labels), _ = glyphs
     settings = {name: value for name, value in QUICK.items() if name != "n_jungles"}
     tree = TreeClassifier(**settings).fit(images, labels)
-    jungle = JungleClassifier(**settings, n_jungles=1, max_width=None, validation_fraction=0.0).fit(images, labels)
+    whole = {"max_samples": 1.0, "validation_fraction": 0.0}
+    jungle = JungleClassifier(**settings, **whole, n_jungles=1, max_width=None).fit(images, labels)
     assert_same_dags(tree.dags_, jungle.dags_)
 
 
@@ -261,9 +262,9 @@ def test_class_weights_are_sample_weights(glyphs):
     (images, labels), _ = glyphs
     kept = np.flatnonzero((labels > 1) | (np.arange(len(labels)) % 3 == 0))
     images, labels = images[kept], labels[kept]
-    by_class = JungleClassifier(**QUICK, class_weight="balanced").fit(images, labels)
+    by_class = JungleClassifier(**QUICK, max_samples=1.0, class_weight="balanced").fit(images, labels)
     weights = compute_sample_weight("balanced", labels)
-    by_sample = JungleClassifier(**QUICK).fit(images, labels, sample_weight=weights)
+    by_sample = JungleClassifier(**QUICK, max_samples=1.0).fit(images, labels, sample_weight=weights)
     assert_same_dags(by_class.dags_, by_sample.dags_)
     for dag in by_class.dags_:
         np.testing.assert_allclose(dag.histogram[0], len(labels) / 6)

@@ -33,7 +33,7 @@ NAMES = ["flat", "wavy", "striped"]
 @pytest.fixture(scope="module")
 def model():
     return JungleClassifier(
-        Rotations(4), n_jungles=3, max_depth=5, max_width=3, validation_fraction=0.2, patience=9, random_state=0
+        Rotations(4), n_jungles=3, max_samples=1.0, max_depth=5, max_width=3, patience=9, random_state=0
     ).fit(IMAGES, LABELS)
 
 

@@ -1,11 +1,15 @@
 """A progress bar for anything that takes over two seconds, and silence for anything that does not."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
 PATIENCE_SECONDS = 2.0
+
+# Held by the bar that is shown: what runs inside a tracked loop shows none of its own.
+_screen = threading.Lock()
 
 T = TypeVar("T")
 
@@ -24,7 +28,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
     try:
         for done, item in enumerate(items, start=1):
             yield item
-            if bar is None and time.monotonic() - started > PATIENCE_SECONDS:
+            if bar is None and time.monotonic() - started > PATIENCE_SECONDS and _screen.acquire(blocking=False):
                 bar = _make_bar()
                 bar.start()
                 task = bar.add_task(label, total=total, completed=done)
@@ -33,6 +37,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
     finally:
         if bar is not None:
             bar.stop()
+            _screen.release()
 
 
 def _make_bar():

@@ -33,7 +33,8 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         into two "groups", or for one class and the "rest"; the latter two use every image of the node
     smoothness : weight of the gradient penalty on filters; a trivial split takes a third off it
     rank : directions kept of the images, or the share of their energy if below 1
-    max_samples, max_members : share of the images, and of Φ, that each jungle is grown with
+    max_samples, max_members : share of the images, and of Φ, that each jungle is grown with; with two classes, all of
+        both and nothing held out, all jungles would be the same
     validation_fraction : share of these images held out to decide when to stop; 0 grows to the end
     patience : layers without improvement before growth stops
     min_samples_leaf, n_starts, max_steps : smallest leaf; starts, and L-BFGS iterations, for each filter
@@ -57,7 +58,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         contrast="groups",
         smoothness=1.0,
         rank="auto",
-        max_samples=1.0,
+        max_samples=0.8,
         max_members=1.0,
         validation_fraction=0.2,
         patience=2,

@@ -1,0 +1,177 @@
+import io
+import os
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from invariance._core import progress
+from invariance._core.checks import check_choice, check_count, check_number, check_odd
+from invariance._core.files import atomic_path
+from invariance._core.parallel import iterate_jobs, map_jobs
+from invariance._core.progress import track
+from invariance._core.randomness import make_rng, spawn_rngs
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_map_jobs_keeps_the_order(n_jobs):
+    assert map_jobs(lambda item: item**2, range(50), n_jobs) == [item**2 for item in range(50)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blas_is_capped_inside_for_every_number_of_jobs(n_jobs):
+    np.ones((2, 2)) @ np.ones((2, 2))
+
+    def blas_threads(_):
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    assert all(threads == 1 for counts in map_jobs(blas_threads, range(4), n_jobs) for threads in counts)
+
+
+def test_a_failing_job_is_not_swallowed():
+    def fail_at_three(item):
+        if item == 3:
+            raise ValueError("three")
+        return item
+
+    with pytest.raises(ValueError, match="three"):
+        list(iterate_jobs(fail_at_three, range(8), n_jobs=2))
+
+
+def test_streams_do_not_depend_on_how_many_there_are():
+    few, many = spawn_rngs(5, 2), spawn_rngs(5, 9)
+    assert [rng.random() for rng in few] == [rng.random() for rng in many[:2]]
+    assert spawn_rngs(5, 1)[0].random() != spawn_rngs(6, 1)[0].random()
+
+
+def test_every_kind_of_random_state_gives_a_generator():
+    assert make_rng(3).random() == make_rng(np.int64(3)).random()
+    assert make_rng(np.random.RandomState(3)).random() == make_rng(np.random.RandomState(3)).random()
+    generator = np.random.default_rng(0)
+    assert make_rng(generator) is generator
+
+
+def test_quick_work_shows_no_bar(monkeypatch):
+    monkeypatch.setattr(progress, "_make_bar", lambda: pytest.fail("a bar was shown"))
+    assert list(track(range(5), "quick", shown=True)) == list(range(5))
+
+
+class RecordedBar:
+    def __init__(self, log):
+        self.log = log
+
+    def start(self):
+        self.log.append("start")
+
+    def add_task(self, label, total, completed):
+        self.log.append((label, total, completed))
+        return 0
+
+    def update(self, task, completed):
+        self.log.append(completed)
+
+    def stop(self):
+        self.log.append("stop")
+
+
+def test_slow_work_shows_one_bar_and_none_inside(monkeypatch):
+    log = []
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(progress, "_make_bar", lambda: RecordedBar(log))
+    for _ in track(range(3), "outer", shown=True):
+        assert list(track(range(2), "inner", shown=True)) == [0, 1]
+    assert log[0] == "start"
+    assert log.count("start") == log.count("stop")
+    labels = [entry[0] for entry in log if isinstance(entry, tuple)]
+    assert labels.count("outer") == 1
+    inner_after_outer = labels[labels.index("outer") + 1 :]
+    assert inner_after_outer == []
+
+
+def test_the_screen_is_given_back_after_an_error(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(progress, "_make_bar", lambda: RecordedBar([]))
+
+    def broken():
+        yield from (1, 2)
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        list(track(broken(), "broken", shown=True))
+    assert progress._screen.acquire(blocking=False)
+    progress._screen.release()
+
+
+def test_no_bar_where_there_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(progress, "_make_bar", lambda: pytest.fail("a bar was shown"))
+    assert list(track([1, 2], "piped")) == [1, 2]
+
+
+def test_an_atomic_write_replaces_the_file_whole(tmp_path):
+    path = tmp_path / "model.inv"
+    path.write_text("old")
+    with atomic_path(path) as neighbour:
+        neighbour.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["model.inv"]
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "model.inv"
+    path.write_text("old")
+
+    def write_half():
+        with atomic_path(path) as neighbour:
+            neighbour.write_text("half of the n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["model.inv"]
+
+
+def test_writing_into_no_folder_or_onto_a_folder_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist. Create it first"), atomic_path(tmp_path / "no" / "x"):
+        pass
+    with pytest.raises(IsADirectoryError, match="it is a folder. Name a file"), atomic_path(tmp_path):
+        pass
+
+
+def test_writers_of_one_file_do_not_mix(tmp_path):
+    path = tmp_path / "shared"
+
+    def write(letter):
+        with atomic_path(path) as neighbour:
+            neighbour.write_text(letter * 10_000)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in "abcdef"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(path.read_text())) == 1
+    assert len(path.read_text()) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda: check_count("n", 0), "n must be a whole number of at least 1; got 0"),
+        (lambda: check_count("n", True), "n must be a whole number"),
+        (lambda: check_count("n", 2.0), "got 2.0"),
+        (lambda: check_count("n", 9, at_most=8), "n must be at most 8; got 9"),
+        (lambda: check_number("x", float("nan")), "got nan"),
+        (lambda: check_number("x", "1"), "got '1'"),
+        (lambda: check_number("x", 3, 0, 1), "x must be a number from 0 to 1; got 3"),
+        (lambda: check_choice("w", "c", ("a", "b")), "w must be one of 'a', 'b'; got 'c'"),
+        (lambda: check_odd("size", 30, "it has a middle"), "must be odd so that it has a middle; got 30. Try 31"),
+    ],
+)
+def test_checks_name_the_parameter_and_the_value(check, message):
+    with pytest.raises(ValueError, match=message):
+        check()
