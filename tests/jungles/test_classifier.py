@@ -129,7 +129,7 @@ def test_blocks_do_not_change_the_answer(glyphs, monkeypatch):
 def test_every_kind_of_set(glyphs, phi):
     (images, labels), (test_images, test_labels) = glyphs
     model = JungleClassifier(phi, **QUICK).fit(images, labels)
-    assert model.reduced_.linear == phi.operators((16, 16)).linear
+    assert len(model.reduced_.matrices) == len(phi.operators((16, 16)).alterations)
     assert model.score(test_images, test_labels) > 0.45
 
 

@@ -36,7 +36,7 @@ def test_without_the_group_responses_do_change(glyphs):
 
 def test_the_filters_are_those_of_the_classifier(glyphs):
     (images, labels), (test_images, _) = glyphs
-    settings = QUICK | {"validation_fraction": 0.0}
+    settings = QUICK | {"validation_fraction": 0.0, "max_samples": 1.0}
     features = InvariantFeatures(Rotations(4), **settings, extremes="both").fit(images, labels)
     classifier = JungleClassifier(Rotations(4), **settings, head="linear").fit(images, labels)
     np.testing.assert_array_equal(features.filters_, classifier.filters_)

@@ -2,8 +2,8 @@
 
 The algorithm: reduce Φ to a basis that fits the images (reduction.py); grow each jungle layer by layer (growing.py),
 a filter a node (filters.py), merging leaves that look alike (merging.py); let the leaves vote, or let any classifier
-learn from the responses. f_θ(x) = max over φ of <θ, φ(x)> is eq. (1), its learning eq. (5)-(6); take `phi.closure()`
-for eq. (4). Each file says where it differs from the paper.
+learn from the responses. f_θ(x) = max over φ of <θ, φ(x)> is eq. (1), its learning eq. (5)-(6); `phi.closure()` gives
+eq. (4). Each file says where it differs from the paper; `contrast="pairs", split="zero"` is the paper's own choice.
 """
 
 import numpy as np
@@ -58,7 +58,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         contrast="groups",
         smoothness=1.0,
         rank="auto",
-        max_samples=0.8,
+        max_samples=1.0,
         max_members=1.0,
         validation_fraction=0.2,
         patience=2,
@@ -96,8 +96,9 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn from images (n, h, w[, c]) or flat rows and their labels."""
-        head = make_head(self.head, self.random_state)
+        make_head(self.head, 1, self.random_state)  # a wrong head is an error before the jungles grow, not after
         images, codes, weights = self._grow(X, y, sample_weight)
+        head = make_head(self.head, len(images), self.random_state)
         # Images that no filter can tell apart have no response to learn from: then the leaves vote.
         has_head = head is not None and self._n_filters > 0
         self.head_ = (
@@ -109,7 +110,11 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         """Class probabilities (n, K)."""
         check_is_fitted(self)
         if self.head_ is not None:
-            return self.head_.predict_proba(self._extreme_responses(X))
+            probabilities = self.head_.predict_proba(self._extreme_responses(X))
+            # Classes without weight never reached the head.
+            aligned = np.zeros((len(probabilities), len(self.classes_)))
+            aligned[:, np.searchsorted(self.classes_, self.head_.classes_)] = probabilities
+            return aligned
         return np.concatenate([self._vote(orbits) for orbits in self._orbit_blocks(X)])
 
     def predict(self, X):

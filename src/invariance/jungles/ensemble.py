@@ -44,7 +44,8 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
         images = validate_images(self, X, self.image_shape, reset=not growing_on)
         classes, codes = encode_labels(y, len(images))
         if growing_on:
-            self._check_same_classes(classes)
+            self._check_same_task(classes)
+        self.n_images_ = len(images)
         images, codes, weights = _drop_weightless(images, codes, self._weigh(images, classes[codes], sample_weight))
         if not growing_on:
             self.classes_ = classes
@@ -92,14 +93,16 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             subcontext.call_on_fit_task_begin(estimator=self)
             subcontext.call_on_fit_task_end(estimator=self)
         self.dags_ = [*kept[0], *(dag for dag, _ in grown)]
-        self.growth_curves_ = [*kept[1], *(curve for _, curve in grown)]
+        earlier = [*self.growth_curves_[first:], *[[]] * len(grown)]
+        curves = [_continue_curve(old, new) for old, (_, new) in zip(earlier, grown, strict=False)]
+        self.growth_curves_ = [*kept[1], *curves]
         self._grown_depth = growth.max_depth
         context.call_on_fit_task_end(estimator=self)
 
     def _grow_one(self, orbits: Orbits, codes, weights, geometry, growth, task):
         """One jungle, on its own subset of the samples and of Φ, watched by its own samples held out."""
         rng, grown = task
-        rows = _draw_share(len(codes), check_number("max_samples", self.max_samples, 0, 1), rng)
+        rows = _draw_share(len(codes), check_number("max_samples", self.max_samples, 1e-6, 1), rng)
         members = _draw_share(
             orbits.n_members, check_number("max_members", self.max_members, 0, 1), rng, keep_first=True
         )
@@ -130,7 +133,13 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
         weights = _check_sample_weight(sample_weight, images, dtype=np.float64, ensure_non_negative=True)
         return weights if self.class_weight is None else weights * compute_sample_weight(self.class_weight, labels)
 
-    def _check_same_classes(self, classes):
+    def _check_same_task(self, classes):
+        phi = Identity() if self.transformations is None else self.transformations
+        if repr(phi) != repr(self.reduced_.phi):
+            raise ValueError(
+                f"with warm_start the transformations must stay the same; fitted with {self.reduced_.phi!r}, "
+                f"got {phi!r}. Fit a new estimator."
+            )
         if not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"with warm_start the classes must stay the same; fitted on {self.classes_.tolist()}, got "
@@ -168,6 +177,11 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
         return np.concatenate(blocks)
 
 
+def _continue_curve(old, new):
+    """A growth curve as far as its jungle was kept, and what came after a warm start."""
+    return [layer for layer in old if layer.depth < new[0].depth] + new
+
+
 def _drop_weightless(images, codes, weights):
     """Images, codes and weights of those images that have a weight; weights of mean 1."""
     kept = np.flatnonzero(weights)
@@ -197,4 +211,7 @@ def _hold_out(codes: np.ndarray, share: float, rng) -> np.ndarray:
         return held_out
     splitter = StratifiedShuffleSplit(1, test_size=n_held, random_state=int(rng.integers(2**31)))
     held_out[next(splitter.split(codes, codes))[1]] = True
+    # A class that is held out as a whole could not be learned: one of its samples goes back.
+    for code in np.setdiff1d(codes[held_out], codes[~held_out]):
+        held_out[np.flatnonzero(codes == code)[0]] = False
     return held_out

@@ -26,7 +26,7 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         contrast="groups",
         smoothness=1.0,
         rank="auto",
-        max_samples=0.8,
+        max_samples=0.5,
         max_members=1.0,
         validation_fraction=0.0,
         patience=2,

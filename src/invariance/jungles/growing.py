@@ -1,11 +1,14 @@
 """Growing a tree (TICT) or a jungle (TICJ) layer by layer, [Laptev15] sec. 3.3 and 3.4.
 
-Layer by layer: every impure leaf draws a pair of its classes, learns a filter for them and is split; if more than M
-leaves are left, alike ones are merged. Growth watches the log-loss of samples held out: it goes on while that falls,
-widens M by half when it does not, stops when it has not fallen for `patience` layers, and keeps the best depth.
+Layer by layer: every impure leaf draws a pair of its classes (or parts all of them in two), learns a filter for them
+and is split; if more than M leaves are left, alike ones are merged. Growth watches the log-loss of samples held out: it
+goes on while that falls, widens M by half when it does not, stops when it has not fallen for `patience` layers, and
+keeps the best depth.
 
 Differs from [Laptev15]: the threshold of a split may be that of largest information gain (with unbalanced nodes, zero
-leaves nearly all samples on one side); the loss held out is the log-loss, which also moves when no label changes.
+leaves nearly all samples on one side); a filter may be learned for two groups of all classes instead of two classes,
+which uses every sample of the node; a smoothness that was relaxed is kept only if it made a split possible; the loss
+held out is the log-loss, which also moves when no label changes.
 """
 
 from typing import NamedTuple
@@ -20,7 +23,7 @@ from invariance.jungles.orbits import Orbits
 
 # What a trivial split multiplies the smoothness by, and how often it may ([Laptev15] sec. 3.3.1).
 RELAXATION = 2 / 3
-MAX_ATTEMPTS = 8
+MAX_ATTEMPTS = 20
 WIDENING = 1.5
 
 
@@ -98,19 +101,23 @@ def split_leaves(samples: Samples, nodes: "Nodes", geometry, growth: Growth, smo
     for leaf in nodes.frontier:
         rows = np.flatnonzero(nodes.position == leaf)
         training = rows[~samples.held_out[rows]]
-        if len(np.unique(samples.codes[training])) < 2 or len(training) < 2 * growth.min_samples_leaf:
+        is_pure = len(np.unique(samples.codes[training])) < 2
+        if is_pure or len(training) < 2 * growth.min_samples_leaf or leaf in nodes.hopeless:
             continue
-        for _ in range(MAX_ATTEMPTS):
-            split = split_leaf(samples, leaf, rows, training, geometry, growth, smoothness, rng)
+        for attempt in range(MAX_ATTEMPTS):
+            relaxed = smoothness * RELAXATION**attempt
+            split = split_leaf(samples, leaf, rows, training, geometry, growth, relaxed, rng)
             if split is not None:
                 splits.append(split)
+                smoothness = relaxed
                 break
-            smoothness *= RELAXATION
+        else:
+            nodes.hopeless.add(leaf)
     return splits, smoothness
 
 
 def split_leaf(samples: Samples, leaf, rows, training, geometry, growth: Growth, smoothness, rng) -> Split | None:
-    """One try: draw a pair of classes, learn their filter, cut the responses; None if all fall on one side."""
+    """One try: draw classes to tell apart, learn their filter, cut the responses; None if all fall on one side."""
     chosen, targets = draw_targets(samples, training, growth.contrast, rng)
     learned = learn_filter(
         samples.orbits.take(chosen),
@@ -142,7 +149,8 @@ def draw_targets(samples: Samples, rows, contrast: str, rng) -> tuple[np.ndarray
     """Which of the rows to learn a filter from, and their targets in {-1, +1}.
 
     "pairs": two classes, drawn with probability proportional to their weight among the rows ([Laptev15]);
-    "groups": all classes among the rows, parted at random into two groups of about the same number.
+    "groups": all classes among the rows, parted at random into two groups of about the same number;
+    "rest": one class, drawn as for a pair, against all others.
     """
     presence = np.bincount(samples.codes[rows], weights=samples.weights[rows], minlength=samples.n_classes)
     if contrast == "pairs":
@@ -178,6 +186,7 @@ class Nodes:
         self.layer: list[int] = []
         self.histogram: list[np.ndarray] = []
         self.filters: list[np.ndarray] = []
+        self.hopeless: set[int] = set()
         self.depth = 0
         self.position = np.zeros(len(samples.codes), np.int64)
         if grown is None:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import has_fit_parameter
 from invariance._core.randomness import RandomState, make_rng
 
 
-def make_head(head: str | ClassifierMixin, random_state: RandomState) -> ClassifierMixin | None:
-    """An unfitted classifier for responses, or None for the vote of the leaves."""
+def make_head(head: str | ClassifierMixin, n_samples: int, random_state: RandomState) -> ClassifierMixin | None:
+    """An unfitted classifier for the responses of `n_samples` images, or None for the vote of the leaves."""
     if head == "vote":
         return None
     if head == "linear":
@@ -24,7 +24,7 @@ def make_head(head: str | ClassifierMixin, random_state: RandomState) -> Classif
             learning_rate=0.05,
             max_iter=400,
             max_leaf_nodes=15,
-            min_samples_leaf=50,
+            min_samples_leaf=int(np.clip(n_samples // 100, 1, 50)),
             max_features=0.1,
             l2_regularization=5.0,
             random_state=seed,

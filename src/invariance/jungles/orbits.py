@@ -69,7 +69,7 @@ class Orbits(NamedTuple):
         if self.transformed is not None:
             return self.transformed @ coordinates
         parts = [
-            (matrices @ coordinates) @ samples.T
+            (matrices.reshape(-1, len(coordinates)) @ coordinates).reshape(len(matrices), -1) @ samples.T
             for matrices, samples in zip(self.matrices, self.coordinates, strict=True)
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -82,7 +82,8 @@ class Orbits(NamedTuple):
         for matrices, samples in zip(self.matrices, self.coordinates, strict=True):
             sums = np.zeros((len(matrices), samples.shape[1]))
             _jit.add_rows_by_winner(samples, winners, first_member, weights, sums)
-            gradient += np.tensordot(sums, matrices, axes=([0, 1], [0, 1]))
+            # One product with all matrices as they lie in memory, in their precision: no copy of them is made.
+            gradient += sums.ravel().astype(matrices.dtype) @ matrices.reshape(-1, matrices.shape[2])
             first_member += len(matrices)
         return gradient
 

@@ -78,6 +78,7 @@ def winners_figure(model: Any, images: np.ndarray, filter_index: int = 0) -> Fig
 
     `filter_index` counts the filters in the order of `filters_figure`.
     """
+    check_is_fitted(model)
     images = validate_images(model, images, model.image_shape, reset=False)
     chosen = largest_filters(model, check_count("filter_index", filter_index, at_least=0) + 1)
     if filter_index >= len(chosen):

@@ -25,8 +25,11 @@ def tangent_vectors(
     """
     check_choice("method", method, ("auto", "analytic", "difference"))
     images = np.asarray(images)
+    if images.ndim not in (3, 4):
+        raise ValueError(f"images must be (n, h, w) or (n, h, w, c); got {images.shape}. One image is image[None].")
+    phi.members(images.shape[1:3])  # names wrong parameters of the set
     names = phi._generators()
-    if method == "difference" or (method == "auto" and names is None):
+    if method == "difference" or (method == "auto" and not names):
         return phi.operators(images.shape[1:3]).apply(images)[:, 1:] - images[:, None]
     return tangent_operators(phi, images.shape[1:3], smoothing).apply(images)
 
@@ -46,6 +49,7 @@ def tangent_operators(phi: TransformationSet, image_shape: tuple[int, ...], smoo
         "shift_y": -along_y,
         "rotation": x @ along_y - y @ along_x,
         "scale": -(x @ along_x + y @ along_y),
+        "stretch": x @ along_x - y @ along_y,
         "shear_x": y @ along_x,
         "shear_y": x @ along_y,
     }

@@ -44,7 +44,8 @@ def _rotation(degrees):
 
 def even_steps(n: int, limit: float) -> np.ndarray:
     """`n` values evenly from -limit to limit; an even n has no zero, which the set adds as its identity."""
-    return np.linspace(-limit, limit, n) if n > 1 else np.zeros(1)
+    # Whole numbers first, so that the middle is exactly zero.
+    return limit * np.arange(1 - n, n, 2) / (n - 1) if n > 1 else np.zeros(1)
 
 
 class Rotations(_Warps):
@@ -170,7 +171,7 @@ class Affine(_Warps):
         return [np.linalg.inv(_as_homography(matrix)) for matrix in self.matrices]
 
     def _generators(self):
-        return ("shift_x", "shift_y", "rotation", "scale", "shear_x", "shear_y")
+        return ("shift_x", "shift_y", "rotation", "scale", "stretch", "shear_x")
 
 
 def _as_homography(matrix):

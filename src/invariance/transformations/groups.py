@@ -39,24 +39,24 @@ class GroupReport:
         """What the deviations mean for invariance, in words."""
         if self.n_members == 1:
             return "Only the identity: a group, and nothing is treated as irrelevant."
+        these = f"These {self.n_members} members"
+        if self.n_pairs < self.n_all_pairs:
+            these = f"As far as {self.n_pairs} of {self.n_all_pairs} pairs tell, these {self.n_members} members"
         if self.is_group:
-            return f"These {self.n_members} members form a group: the largest response over them is exactly invariant."
+            return f"{these} form a group: the largest response over them is exactly invariant."
         if self.inverses <= self.tolerance:
             return (
-                f"These {self.n_members} members have inverses but are not closed (products deviate by up to "
-                f"{self.closure:.1%}): take phi.closure() for a largest response that is invariant to each of them."
+                f"{these} have inverses but are not closed (products deviate by up to {self.closure:.1%}): the largest "
+                f"response is invariant only approximately. phi.closure() brings it closer; only a group is exact."
             )
         return (
-            f"These {self.n_members} members are not a group (undoing one deviates by up to {self.inverses:.1%}, "
+            f"{these} are not a group (undoing one deviates by up to {self.inverses:.1%}, "
             f"products by up to {self.closure:.1%}): the largest response is invariant only approximately."
         )
 
     def __str__(self) -> str:
-        pairs = "" if self.n_pairs == self.n_all_pairs else f" ({self.n_pairs} of {self.n_all_pairs} pairs checked)"
-        return (
-            f"identity {self.identity:.2e}, inverses {self.inverses:.2e}, closure {self.closure:.2e}{pairs}. "
-            f"{self.sentence}"
-        )
+        deviations = f"identity {self.identity:.2e}, inverses {self.inverses:.2e}, closure {self.closure:.2e}"
+        return f"{deviations}. {self.sentence}"
 
 
 def check_group(phi: TransformationSet, image_shape: tuple[int, ...], tolerance: float = 1e-6) -> GroupReport:

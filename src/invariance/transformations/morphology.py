@@ -26,6 +26,8 @@ class Morphology(TransformationSet):
 
     def _list_members(self, image_shape):
         radius = check_count("radius", self.radius)
+        if isinstance(self.operations, str):
+            raise ValueError(f"operations must be a list of words; got {self.operations!r}. Put it in brackets.")
         names = [check_choice("operations", name, tuple(OPERATIONS)) for name in self.operations]
         return [(Alteration(apply_morphology, (name, radius)),) for name in names]
 

@@ -39,8 +39,12 @@ class LinearStack:
         return sparse.vstack([matrix.T.tocsr() for matrix in self.matrices], format="csr")
 
     @cached_property
-    def _single_precision(self):
-        return {"forward": self._forward.astype(np.float32), "backward": self._backward.astype(np.float32)}
+    def _forward_single(self):
+        return self._forward.astype(np.float32)
+
+    @cached_property
+    def _backward_single(self):
+        return self._backward.astype(np.float32)
 
     def apply(self, images: np.ndarray) -> np.ndarray:
         """S_t x for every image and member: (n, h, w[, c]) -> (n, T, h, w[, c])."""
@@ -56,7 +60,7 @@ class LinearStack:
         n, channels = len(arrays), arrays.shape[3:]
         pixels_first = np.moveaxis(arrays.reshape(n, -1, *channels), 1, 0).reshape(len(self.matrices[0].indptr) - 1, -1)
         if arrays.dtype == np.float32:
-            product = self._single_precision[direction] @ pixels_first
+            product = getattr(self, f"_{direction}_single") @ pixels_first
         else:
             product = getattr(self, f"_{direction}") @ pixels_first.astype(np.float64, copy=False)
         product = product.reshape(len(self), -1, n, *channels)
@@ -96,11 +100,11 @@ class Operators:
 
     def altered(self, images: np.ndarray) -> list[np.ndarray]:
         """The images after each of the P alterations, each (n, h, w[, c]); the part of Φ that images must bear."""
-        return [_alter(images, alteration) for alteration in self.alterations]
+        return [alter(images, alteration) for alteration in self.alterations]
 
     def apply(self, images: np.ndarray) -> np.ndarray:
         """φ_t(x) for every image and member: (n, h, w[, c]) -> (n, T, h, w[, c])."""
-        images = _as_floats(images, self.image_shape)
+        images = as_floats(images, self.image_shape)
         transformed = [stack.apply(part) for stack, part in zip(self.stacks, self.altered(images), strict=True)]
         return transformed[0] if len(transformed) == 1 else np.concatenate(transformed, axis=1)
 
@@ -111,7 +115,7 @@ class Operators:
                 "this set has members that are not linear, so it has no adjoint. "
                 "Use apply(images), or largest_responses, which works with every set."
             )
-        return self.stacks[0].adjoint(_as_floats(filters, self.image_shape))
+        return self.stacks[0].adjoint(as_floats(filters, self.image_shape))
 
 
 def _group_by_alteration(members, image_shape):
@@ -128,7 +132,13 @@ def _group_by_alteration(members, image_shape):
     return parts
 
 
-def _alter(images, alteration):
+def list_alterations(members: Sequence[Member]) -> list[Member]:
+    """The distinct alterations that members begin with, in the order of `Operators.alterations`."""
+    return list(dict.fromkeys(split_at_last_alteration(member)[0] for member in members))
+
+
+def alter(images: np.ndarray, alteration: Member) -> np.ndarray:
+    """Images (n, h, w[, c]) after the steps of an alteration."""
     for step in alteration:
         images = step.alter(images) if isinstance(step, Alteration) else _resample(images, step)
     return images
@@ -138,7 +148,8 @@ def _resample(images, step: Warp | Displacement):
     return LinearStack([resampling_of((step,), images.shape[1:3])], images.shape[1:3]).apply(images)[:, 0]
 
 
-def _as_floats(arrays, image_shape):
+def as_floats(arrays: np.ndarray, image_shape: tuple[int, int]) -> np.ndarray:
+    """Arrays (n, h, w[, c]) as floats of their own precision; anything else than that shape is an error."""
     arrays = np.asarray(arrays)
     if arrays.ndim not in (3, 4) or arrays.shape[1:3] != image_shape:
         raise ValueError(

@@ -6,11 +6,13 @@ r << d. M is S_t (Σ x xᵀ) S_tᵀ summed over t, so no image is ever transform
 """
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from scipy import linalg, ndimage
 
 from invariance._core.checks import check_count, check_number
+from invariance.transformations.operators import alter, list_alterations
 from invariance.transformations.sets import TransformationSet
 
 # Up to this many values an image, the exact eigenvectors of M cost a few seconds; beyond, M is never formed and is
@@ -36,7 +38,6 @@ class ReducedOperators:
 
     phi: TransformationSet
     image_shape: tuple[int, ...]
-    linear: bool
     basis: np.ndarray
     matrices: list[np.ndarray]
     energy: float
@@ -49,15 +50,15 @@ class ReducedOperators:
     def project(self, images: np.ndarray) -> np.ndarray:
         """(n, h, w[, c]) -> (P, n, r): coordinates of the images after each of the P alterations."""
         images = np.asarray(images, dtype=np.float32)
-        altered = [images] if self.linear else self.phi.operators(self.image_shape).altered(images)
-        projected = np.empty((len(altered), len(images), self.rank), np.float32)
+        alterations = list_alterations(self.phi.members(self.image_shape))
+        projected = np.empty((len(alterations), len(images), self.rank), np.float32)
         # Summed in double precision, so that the last digits do not depend on an image's place among the others; in
-        # blocks, so that no copy of all images in double precision is made.
+        # blocks, so that neither all altered images nor a copy in double precision are ever held.
         basis = self.basis.astype(np.float64)
-        for coordinates, part in zip(projected, altered, strict=True):
-            for start in range(0, len(part), N_PROJECTED):
-                block = part[start : start + N_PROJECTED].reshape(-1, len(basis))
-                coordinates[start : start + N_PROJECTED] = block @ basis
+        for start in range(0, len(images), N_PROJECTED):
+            block = slice(start, start + N_PROJECTED)
+            for coordinates, alteration in zip(projected, alterations, strict=True):
+                coordinates[block] = alter(images[block], alteration).reshape(-1, len(basis)) @ basis
         return projected
 
 
@@ -67,7 +68,7 @@ def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | flo
     images = _with_smooth_noise(images, seed)
     altered = [np.asarray(part, np.float32).reshape(len(images), -1) for part in operators.altered(images)]
     n_values = altered[0].shape[1]
-    if isinstance(rank, float) and rank < 1:
+    if isinstance(rank, Real) and 0 < rank < 1:
         share, n_wanted = check_number("rank", rank, 0, 1), min(n_values, 512)
     else:
         share, n_wanted = 1.0, min(check_count("rank", rank), n_values)
@@ -82,7 +83,7 @@ def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | flo
     basis = vectors.astype(np.float32)
     matrices = [_restrict(stack, vectors) for stack in operators.stacks]
     energy = float(min(kept[n_kept - 1], 1.0))
-    return ReducedOperators(phi, tuple(images.shape[1:]), operators.linear, basis, matrices, energy)
+    return ReducedOperators(phi, tuple(images.shape[1:]), basis, matrices, energy)
 
 
 def _whole_eigenspaces(values, n_wanted):

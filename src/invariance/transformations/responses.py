@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from invariance.transformations.operators import Operators
+from invariance.transformations.operators import Operators, as_floats
 
 # Responses of one block of images to all filters under all members; 64 MB stays in the reach of any machine.
 BLOCK_BYTES = 64 * 2**20
@@ -27,7 +27,7 @@ def winning_members(images: np.ndarray, filters: np.ndarray, operators: Operator
 
 def _response_blocks(images, filters, operators: Operators) -> Iterator[np.ndarray]:
     """Responses (m, k, T) of consecutive blocks of images."""
-    images, filters = np.asarray(images), np.asarray(filters)
+    images, filters = as_floats(images, operators.image_shape), as_floats(filters, operators.image_shape)
     n_filters = len(filters)
     # (pixels, k*T) for each alteration: the linear part of Φ, moved over to the filters.
     moved = [np.ascontiguousarray(stack.adjoint(filters).reshape(-1, filters[0].size).T) for stack in operators.stacks]

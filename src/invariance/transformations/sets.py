@@ -16,7 +16,7 @@ from invariance.transformations.operators import Operators
 from invariance.transformations.steps import IDENTITY, Alteration, Member, compose
 
 # Far above any set that pays, far below what fills the memory.
-MAX_MEMBERS = 50_000
+MAX_MEMBERS = 10_000
 
 
 class TransformationSet(BaseEstimator):
@@ -33,14 +33,19 @@ class TransformationSet(BaseEstimator):
     def members(self, image_shape: tuple[int, ...]) -> tuple[Member, ...]:
         """The distinct members for images of this shape, the identity first."""
         shape = (check_count("image height", image_shape[0]), check_count("image width", image_shape[1]))
-        return tuple(dict.fromkeys([IDENTITY, *self._list_members(shape)]))
+        members = tuple(dict.fromkeys([IDENTITY, *self._list_members(shape)]))
+        check_count("the number of members", len(members), at_most=MAX_MEMBERS)
+        return members
 
     def operators(self, image_shape: tuple[int, ...]) -> Operators:
         """What computing with this set needs, for images (h, w) or (h, w, c)."""
         return Operators(self.members(image_shape), image_shape)
 
     def closure(self) -> "Closure":
-        """{φ∘ψ}, over which the maximum is invariant to every φ in a set with inverses, [Laptev15] eq. (4)."""
+        """{φ∘ψ}, [Laptev15] eq. (4): the largest response over it changes less under Φ than that over Φ.
+
+        Differs from [Laptev15]: it calls that response invariant, but {φ∘ψ∘χ} is {φ∘ψ} only in a group.
+        """
         return Closure(self)
 
     def subsample(self, n_members: int, random_state: RandomState = 0) -> "Subsample":
@@ -48,10 +53,10 @@ class TransformationSet(BaseEstimator):
         return Subsample(self, n_members, random_state)
 
     def __mul__(self, other: "TransformationSet") -> "Product":
-        return Product(self, other)
+        return Product(self, other) if isinstance(other, TransformationSet) else NotImplemented
 
     def __or__(self, other: "TransformationSet") -> "Union":
-        return Union(self, other)
+        return Union(self, other) if isinstance(other, TransformationSet) else NotImplemented
 
 
 class Identity(TransformationSet):
@@ -147,6 +152,8 @@ class Custom(TransformationSet):
         self.functions = functions
 
     def _list_members(self, image_shape):
+        if callable(self.functions):
+            raise ValueError(f"functions must be a list of functions; got {self.functions!r}. Put it in brackets.")
         for function in self.functions:
             if not callable(function):
                 raise ValueError(f"functions must be callables that take an image and return one; got {function!r}.")

@@ -7,7 +7,7 @@ A step either resamples (it has `matrix(image_shape)`, a linear map) or alters (
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from scipy import ndimage, sparse
@@ -98,7 +98,7 @@ class Alteration:
         altered = np.asarray(self.function(images, *self.parameters))
         if altered.shape != images.shape:
             raise ValueError(
-                f"a transformation must keep the shape of an image; {self.function.__name__} turned "
+                f"a transformation must keep the shape of an image; {self.parameters or self.function!r} turned "
                 f"{images.shape[1:]} into {altered.shape[1:]}."
             )
         return altered.astype(images.dtype, copy=False)
@@ -133,9 +133,8 @@ def split_at_last_alteration(member: Member) -> tuple[Member, Member]:
     return member[: last + 1], member[last + 1 :]
 
 
-@lru_cache(maxsize=4096)
 def resampling_of(steps: Member, image_shape: tuple[int, int]) -> sparse.csr_matrix:
-    """The sparse (h*w, h*w) matrix of linear steps; callers must not change it."""
+    """The sparse (h*w, h*w) matrix of linear steps."""
     matrix = sparse.identity(image_shape[0] * image_shape[1], format="csr")
     for step in steps:
         assert not isinstance(step, Alteration), "an alteration is not a resampling"
