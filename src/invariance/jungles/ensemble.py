@@ -23,7 +23,7 @@ from invariance.transformations import Identity, ReducedOperators, Transformatio
 
 # The basis is an average over images: beyond this many it no longer changes.
 N_BASIS_IMAGES = 5000
-RANKS, RANK_BUDGET = (96, 400), 500_000
+RANKS, RANK_BUDGET = (96, 400), 200_000
 # Images of one block of a long prediction.
 BLOCK_BYTES = 64 * 2**20
 
