@@ -67,6 +67,7 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
         if refused:
             raise ModelError(
                 f"cannot {doing} '{path}': it contains {', '.join(refused)}, which is not on the list of trusted types."
+                " If you know it to be safe, name it in trusted=[...]; functions of yours are never stored."
             )
         model = skops.io.loads(payload, trusted=trusted_names(payload))
         check_contents(model)
