@@ -70,3 +70,12 @@ def test_a_deepening_warm_start_keeps_the_whole_curve(digits):
 def test_the_number_of_images_is_remembered(digits):
     images, labels = digits
     assert make().fit(images[:70], labels[:70]).n_images_ == 70
+
+
+def test_many_classes_with_few_images_are_learned_by_default():
+    """Held-out samples of one in ten classes must not stop growth before it begins."""
+    images, labels = load_digits(return_X_y=True)
+    few = np.concatenate([np.flatnonzero(labels == digit)[:6] for digit in range(10)])
+    rest = np.setdiff1d(np.arange(len(labels)), few)
+    model = JungleClassifier(image_shape=(8, 8), random_state=0).fit(images[few] / 16, labels[few])
+    assert model.score(images[rest] / 16, labels[rest]) > 0.7

@@ -1,14 +1,15 @@
 """Growing a tree (TICT) or a jungle (TICJ) layer by layer, [Laptev15] sec. 3.3 and 3.4.
 
 Layer by layer: every impure leaf draws a pair of its classes (or parts all of them in two), learns a filter for them
-and is split; if more than M leaves are left, alike ones are merged. Growth watches the log-loss of samples held out: it
+and is split; if more than M leaves are left, alike ones are merged. Growth watches the Brier score of samples held out: it
 goes on while that falls, widens M by half when it does not, stops when it has not fallen for `patience` layers, and
 keeps the best depth.
 
 Differs from [Laptev15]: the threshold of a split may be that of largest information gain (with unbalanced nodes, zero
 leaves nearly all samples on one side); a filter may be learned for two groups of all classes instead of two classes,
 which uses every sample of the node; a smoothness that was relaxed is kept only if it made a split possible; the loss
-held out is the log-loss, which also moves when no label changes.
+held out is the Brier score, which also moves when no label changes and, being bounded, does not stop growth at the
+first sample that is surely wrong.
 """
 
 from typing import NamedTuple
@@ -261,9 +262,9 @@ class Nodes:
         held_out = np.flatnonzero(self.samples.held_out)
         loss = np.nan
         if len(held_out):
-            probabilities = leaf_probabilities(self.freeze())[self.position[held_out], self.samples.codes[held_out]]
-            weights = self.samples.weights[held_out]
-            loss = float(-np.average(np.log(probabilities), weights=weights))
+            errors = leaf_probabilities(self.freeze())[self.position[held_out]]
+            errors[np.arange(len(held_out)), self.samples.codes[held_out]] -= 1
+            loss = float(np.average(np.sum(errors**2, axis=1), weights=self.samples.weights[held_out]))
         return Layer(self.depth, len(self.frontier), max_width or 0, loss)
 
     def freeze(self) -> Dag:

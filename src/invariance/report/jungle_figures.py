@@ -104,7 +104,7 @@ def growth_figure(model: Any) -> Figure:
     check_is_fitted(model)
     panels = {"leaves": "n_leaves"}
     if not all(np.isnan(layer.loss) for curve in model.growth_curves_ for layer in curve):
-        panels["log-loss of samples held out"] = "loss"
+        panels["Brier score, samples held out"] = "loss"
     figure = Figure(figsize=(0.6 + 3.6 * len(panels), 3.2), layout="constrained")
     for axes, (label, field) in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels.items(), strict=True):
         for dag, curve in zip(model.dags_, model.growth_curves_, strict=True):
