@@ -1,9 +1,9 @@
 """Growing a tree (TICT) or a jungle (TICJ) layer by layer, [Laptev15] sec. 3.3 and 3.4.
 
 Layer by layer: every impure leaf draws a pair of its classes (or parts all of them in two), learns a filter for them
-and is split; if more than M leaves are left, alike ones are merged. Growth watches the Brier score of samples held out: it
-goes on while that falls, widens M by half when it does not, stops when it has not fallen for `patience` layers, and
-keeps the best depth.
+and is split; if more than M leaves are left, alike ones are merged. Growth watches the Brier score of samples held
+out: it goes on while that falls, widens M by half when it does not, stops when it has not fallen for `patience`
+layers, and keeps the best depth.
 
 Differs from [Laptev15]: the threshold of a split may be that of largest information gain (with unbalanced nodes, zero
 leaves nearly all samples on one side); a filter may be learned for two groups of all classes instead of two classes,
