@@ -59,15 +59,18 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
 
     def _reduce(self, images) -> ReducedOperators:
         """Φ in the basis of at most `N_BASIS_IMAGES` of the images."""
-        phi = Identity() if self.transformations is None else self.transformations
-        if not isinstance(phi, TransformationSet):
-            raise ValueError(f"transformations must be a set such as Rotations(24), or None; got {phi!r}.")
         rank = self.rank
         if rank == "auto":
             # Learning costs samples x rank: few images afford many directions, and need them for smooth filters.
             rank = int(np.clip(RANK_BUDGET // len(images), *RANKS))
         step = -(-len(images) // N_BASIS_IMAGES)
-        return reduce_operators(phi, images[::step], rank)
+        return reduce_operators(self._phi(), images[::step], rank)
+
+    def _phi(self) -> TransformationSet:
+        phi = Identity() if self.transformations is None else self.transformations
+        if not isinstance(phi, TransformationSet):
+            raise ValueError(f"transformations must be a set such as Rotations(24), or None; got {phi!r}.")
+        return phi
 
     def _grow_ensemble(self, orbits: Orbits, codes, weights, geometry: Geometry) -> None:
         """New jungles up to `n_jungles`; more layers for those that exist, if `max_depth` was raised."""
@@ -134,7 +137,7 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
         return weights if self.class_weight is None else weights * compute_sample_weight(self.class_weight, labels)
 
     def _check_same_task(self, classes):
-        phi = Identity() if self.transformations is None else self.transformations
+        phi = self._phi()
         if repr(phi) != repr(self.reduced_.phi):
             raise ValueError(
                 f"with warm_start the transformations must stay the same; fitted with {self.reduced_.phi!r}, "

@@ -93,11 +93,6 @@ class Operators:
         """Whether every member is a linear map, so that `adjoint` exists."""
         return self.alterations == [()]
 
-    @property
-    def permutes_pixels(self) -> bool:
-        """Whether every member only moves pixels: such members compose exactly."""
-        return self.linear and all(_is_permutation(matrix) for matrix in self.stacks[0].matrices)
-
     def altered(self, images: np.ndarray) -> list[np.ndarray]:
         """The images after each of the P alterations, each (n, h, w[, c]); the part of Φ that images must bear."""
         return [alter(images, alteration) for alteration in self.alterations]
@@ -157,8 +152,3 @@ def as_floats(arrays: np.ndarray, image_shape: tuple[int, int]) -> np.ndarray:
             f"got {arrays.shape}. A single image needs a leading axis: image[None]."
         )
     return arrays if arrays.dtype in (np.float32, np.float64) else arrays.astype(np.float64)
-
-
-def _is_permutation(matrix):
-    one_each = np.array_equal(np.diff(matrix.indptr), np.ones(matrix.shape[0])) and np.all(matrix.data == 1)
-    return one_each and len(np.unique(matrix.indices)) == matrix.shape[0]
