@@ -216,3 +216,72 @@ def merge_leaves(histograms, parents, max_width):
         clusters = [cluster for cluster in clusters if cluster not in (one, other)]
         clusters.append(tuple(sorted(one + other)))
     return sorted(clusters)
+
+
+# --- segmentation: scores of boundary maps, [ArgandaCarreras15] -------------------------------------------------------
+
+
+def neighbours(pixel, shape):
+    """The pixels left, right, above and below, as far as they are in the image."""
+    row, col = pixel
+    around = ((row, col - 1), (row, col + 1), (row - 1, col), (row + 1, col))
+    return [(r, c) for r, c in around if 0 <= r < shape[0] and 0 <= c < shape[1]]
+
+
+def components(inside):
+    """4-connected components of the True pixels by flood fill, numbered from 1 in the order of their first pixels."""
+    numbers = np.zeros(inside.shape, dtype=int)
+    for start in zip(*np.nonzero(inside), strict=True):
+        if numbers[start]:
+            continue
+        number, reached = numbers.max() + 1, [start]
+        while reached:
+            pixel = reached.pop()
+            if inside[pixel] and not numbers[pixel]:
+                numbers[pixel] = number
+                reached.extend(neighbours(pixel, inside.shape))
+    return numbers
+
+
+def thinned_regions(boundary):
+    """Regions that grow into the boundary pixel by pixel, first come first served; what touches two is left 0."""
+    if boundary.all():
+        return np.ones(boundary.shape, dtype=int)
+    regions, shape = components(~boundary), boundary.shape
+    queue = [p for p in np.ndindex(shape) if not regions[p] and any(regions[q] for q in neighbours(p, shape))]
+    for pixel in queue:  # which grows meanwhile
+        around = {int(regions[q]) for q in neighbours(pixel, shape)} - {0}
+        if len(around) == 1:
+            regions[pixel] = around.pop()
+            queue.extend(q for q in neighbours(pixel, shape) if not regions[q] and q not in queue)
+    return regions
+
+
+def region_scores(found, true):
+    """(V_rand, its split and merge scores, V_info, its split and merge scores); 0 in `found`: a region of its own.
+
+    V_rand counts pairs of pixels, a pixel with itself included; V_info adds up what each pixel says.
+    """
+    pixels = [(int(s) or (i,), int(t)) for i, (s, t) in enumerate(zip(found.flat, true.flat, strict=True)) if t]
+    pairs = list(itertools.product(pixels, repeat=2))
+    both = sum(p == q for p, q in pairs)
+    in_found, in_true = (sum(p[side] == q[side] for p, q in pairs) for side in (0, 1))
+
+    def bits(values):
+        return sum(-math.log2(values.count(value) / len(values)) for value in values) / len(values)
+
+    h_found, h_true = bits([s for s, _ in pixels]), bits([t for _, t in pixels])
+    shared = h_found + h_true - bits(pixels)
+    infos = [shared / h if h else 1.0 for h in ((h_found + h_true) / 2, h_found, h_true)]
+    return (2 * both / (in_found + in_true), both / in_true, both / in_found, *infos)
+
+
+def pixel_scores(probabilities, truth):
+    """(least pixel error, best F of the True class, best F of the other) by trying every threshold that differs."""
+    trials = []
+    for threshold in [*np.unique(probabilities), math.inf]:
+        called = probabilities >= threshold
+        fs = [2 * np.sum(a & b) / (np.sum(a) + np.sum(b)) for a, b in ((called, truth), (~called, ~truth))]
+        trials.append((np.mean(called != truth), *fs))
+    errors, f_true, f_false = zip(*trials, strict=True)
+    return min(errors), max(f_true), max(f_false)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
-from invariance.images import ImageError, read_class_folder, read_image, read_mask_folder
+from invariance.images import ImageError, read_class_folder, read_image, read_mask_folder, read_masked_stack
 
 
 def write(path, shape=(6, 8), value=100):
@@ -112,3 +113,20 @@ def test_nothing_to_read_and_ambiguous_stems(tmp_path):
     write(tmp_path / "cells" / "a.bmp")
     with pytest.raises(ImageError, match=r"a\.bmp' and .*a\.png' share a stem"):
         read_mask_folder(tmp_path / "cells", tmp_path / "cells")
+
+
+def test_pages_of_stacks_count_as_images(tmp_path):
+    for folder in ("cells", "masks"):
+        (tmp_path / folder).mkdir()
+    image, mask = (
+        np.zeros((3, 6, 8), np.uint8),
+        np.arange(3, dtype=np.uint8)[:, None, None] + np.zeros((6, 8), np.uint8),
+    )
+    tifffile.imwrite(tmp_path / "cells" / "a.tif", image, photometric="minisblack")
+    tifffile.imwrite(tmp_path / "masks" / "a.tif", mask, photometric="minisblack")
+    data = read_mask_folder(tmp_path / "cells", tmp_path / "masks")
+    assert [int(page.max()) for page in data.masks] == [0, 1, 2]
+    assert data.paths == [tmp_path / "cells" / "a.tif"] * 3
+    tifffile.imwrite(tmp_path / "masks" / "a.tif", mask[:2], photometric="minisblack")
+    with pytest.raises(ImageError, match=r"masks/a\.tif' has 2 pages, but its image '.*cells/a\.tif' has 3"):
+        read_masked_stack(tmp_path / "cells" / "a.tif", tmp_path / "masks" / "a.tif")

@@ -34,10 +34,18 @@ def test_turning_the_picture_turns_every_scale():
     np.testing.assert_allclose(turned, np.rot90(upright), atol=1e-6)
 
 
+def test_the_channels_of_colour_are_those_of_each_plane(image):
+    colours = np.stack([image, image[::-1], 1 - image], axis=2)
+    patches = pyramid_patches(colours, [3, 9], [0, 7], 5, n_scales=2)
+    for channel in range(3):
+        plane = pyramid_patches(colours[..., channel], [3, 9], [0, 7], 5, n_scales=2)
+        np.testing.assert_array_equal(patches[..., channel::3], plane)
+
+
 def test_mistakes_are_named(image):
     with pytest.raises(ValueError, match="size must be odd"):
         pyramid_patches(image, [1], [1], 4)
-    with pytest.raises(ValueError, match=r"grey image \(h, w\)"):
-        pyramid_patches(image[..., None], [1], [1], 5)
+    with pytest.raises(ValueError, match=r"an image \(h, w\) or \(h, w, c\)"):
+        pyramid_patches(image[None, ..., None], [1], [1], 5)
     with pytest.raises(ValueError, match="n_scales must be at most 8"):
         pyramid_patches(image, [1], [1], 5, n_scales=9)

@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 from invariance._version import __version__
-from invariance.cli import datasets, demo, transformations
+from invariance.cli import datasets, demo, fit_pixels, segment, transformations
 
 EXAMPLES = """Examples:
 
   invariance demo
 
   invariance datasets
+
+  invariance fit-pixels cells/ masks/ -o cells.inv
+
+  invariance segment cells.inv new/ -o results
 
   invariance transformations photo.png --set rotations:8 -o orbit.png
 
@@ -30,6 +34,8 @@ app = typer.Typer(
 )
 app.command("demo", epilog=demo.EXAMPLES)(demo.run)
 app.command("datasets", epilog=datasets.EXAMPLES)(datasets.run)
+app.command("fit-pixels", epilog=fit_pixels.EXAMPLES)(fit_pixels.run)
+app.command("segment", epilog=segment.EXAMPLES)(segment.run)
 app.command("transformations", epilog=transformations.EXAMPLES)(transformations.run)
 
 # Unknown options, missing arguments and the like; typer exports no name for it, only for its child.

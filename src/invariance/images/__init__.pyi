@@ -3,7 +3,11 @@ from .folders import ClassFolder as ClassFolder
 from .folders import MaskedImages as MaskedImages
 from .folders import read_class_folder as read_class_folder
 from .folders import read_mask_folder as read_mask_folder
+from .folders import read_masked_stack as read_masked_stack
 from .intensities import as_float32 as as_float32
+from .layout import Layout as Layout
+from .lazy import LazyStack as LazyStack
+from .lazy import open_stack as open_stack
 from .patches import patches_at as patches_at
 from .patches import window_blocks as window_blocks
 from .pyramids import pyramid_patches as pyramid_patches
@@ -21,3 +25,5 @@ from .subwindows import random_subwindows as random_subwindows
 from .subwindows import resample_boxes as resample_boxes
 from .validation import encode_labels as encode_labels
 from .validation import validate_images as validate_images
+from .writing import page_writer as page_writer
+from .writing import write_pages as write_pages

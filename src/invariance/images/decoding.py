@@ -5,6 +5,8 @@ The file's first bytes say the format, not its suffix, and only those in `_SIGNA
 """
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from invariance.images.errors import ImageError
@@ -33,15 +35,27 @@ def decode(path: Path, *, one_page: bool, stored: bool) -> Pages:
     `one_page` refuses files with more. `stored` keeps palette indices and inverted greys as they are in the file
     (a mask's labels); otherwise they become the colours they stand for.
     """
-    from PIL import Image, UnidentifiedImageError
-
     header = _read_header(path)
     kind = _kind_of(path, header)
-    try:
+    with decoding_errors(path, kind):
         if kind == "TIFF":
             return decode_tiff(path, one_page, stored)
         _check_stated_size(path, kind, header)
         return decode_pillow(path, kind, one_page, stored, deep_colour=kind == "PNG" and _is_deep_colour(header))
+
+
+def is_tiff(path: Path) -> bool:
+    """Whether the file's first bytes say TIFF; an error if they say no format at all."""
+    return _kind_of(path, _read_header(path)) == "TIFF"
+
+
+@contextmanager
+def decoding_errors(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever a decoder raises inside into an error that names the file."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        yield
     except (ImageError, MemoryError):
         raise
     except Image.DecompressionBombError as error:

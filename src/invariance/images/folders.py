@@ -9,7 +9,7 @@ import numpy as np
 from invariance._core.checks import check_choice
 from invariance._core.progress import track
 from invariance.images.errors import ImageError
-from invariance.images.reading import check_folder, image_paths, read_image, read_mask
+from invariance.images.reading import check_folder, image_paths, read_image, read_mask_stack, read_stack
 from invariance.images.resizing import resize
 
 
@@ -23,7 +23,7 @@ class ClassFolder(NamedTuple):
 
 
 class MaskedImages(NamedTuple):
-    """Images (h, w) or (h, w, c), each with its integer mask (h, w)."""
+    """Images (h, w) or (h, w, c), each with its integer mask (h, w) and the file it comes from."""
 
     images: list[np.ndarray]
     masks: list[np.ndarray]
@@ -66,24 +66,36 @@ def read_class_folder(
 def read_mask_folder(images_folder: str | os.PathLike, masks_folder: str | os.PathLike) -> MaskedImages:
     """Read the images of one folder and, of the other, the mask with the same stem: `cells/7.jpg`, `masks/7.png`.
 
-    Masks keep their own integers. A mask without an image is left alone.
+    Masks keep their own integers. A mask without an image is left alone. The pages of a stack count as images.
     """
     images = _by_stem(images_folder)
     masks = _by_stem(masks_folder)
     for stem, path in images.items():
         if stem not in masks:
             raise ImageError(f"image '{path}' has no mask '{stem}.*' in '{masks_folder}'. Add one, or move the image.")
-    result = MaskedImages([], [], list(images.values()))
+    result = MaskedImages([], [], [])
     for stem, path in track(images.items(), "reading images and masks", total=len(images)):
-        image, mask = read_image(path), read_mask(masks[stem])
-        if mask.shape != image.shape[:2]:
-            raise ImageError(
-                f"mask '{masks[stem]}' is {_size(mask)}, but its image '{path}' is {_size(image)}. "
-                f"A mask has one label for every pixel of its image: export it at that size."
-            )
-        result.images.append(image)
-        result.masks.append(mask)
+        stack = read_masked_stack(path, masks[stem])
+        result.images.extend(stack.images)
+        result.masks.extend(stack.masks)
+        result.paths.extend(stack.paths)
     return result
+
+
+def read_masked_stack(image_path: str | os.PathLike, mask_path: str | os.PathLike) -> MaskedImages:
+    """Read the pages of one image file, each with its page of one mask file."""
+    image, mask = read_stack(image_path), read_mask_stack(mask_path)
+    if len(mask) != len(image):
+        raise ImageError(
+            f"mask '{mask_path}' has {len(mask)} pages, but its image '{image_path}' has {len(image)}. "
+            f"Mark a page that has no labels with the unlabelled value."
+        )
+    if mask.shape != image.shape[:3]:
+        raise ImageError(
+            f"mask '{mask_path}' is {_size(mask)}, but its image '{image_path}' is {_size(image)}. "
+            f"A mask has one label for every pixel of its image: export it at that size."
+        )
+    return MaskedImages(list(image), list(mask), [Path(image_path)] * len(image))
 
 
 def _class_files(folder: Path) -> dict[str, list[Path]]:
@@ -114,5 +126,5 @@ def _by_stem(folder: str | os.PathLike) -> dict[str, Path]:
     return stems
 
 
-def _size(image: np.ndarray) -> str:
-    return f"{image.shape[0]} x {image.shape[1]}"
+def _size(stack: np.ndarray) -> str:
+    return f"{stack.shape[1]} x {stack.shape[2]}"

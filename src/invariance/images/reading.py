@@ -7,7 +7,7 @@ import numpy as np
 
 from invariance.images.decoding import decode
 from invariance.images.errors import ImageError
-from invariance.images.intensities import as_float32
+from invariance.images.intensities import as_float32, between, black_and_white
 from invariance.images.pages import Pages
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp")
@@ -71,19 +71,9 @@ def check_folder(folder: str | os.PathLike) -> Path:
 
 
 def _in_unit_range(path: Path, pages: Pages) -> np.ndarray:
-    values, white = pages
-    if white is not None:
-        return as_float32(values, white)
-    if values.dtype.kind == "c":
-        raise ImageError(f"image '{path}' holds complex numbers. Save their magnitude instead.")
-    values = values.astype(np.float64)
-    n_bad = values.size - np.count_nonzero(np.isfinite(values))
-    if n_bad:
-        raise ImageError(f"image '{path}' holds NaN or infinity at {n_bad} of {values.size} values. Replace them.")
-    least, greatest = values.min(), values.max()
-    if pages.values.dtype.kind == "f" and least >= 0 and greatest <= 1:
-        return as_float32(values)
-    return as_float32((values - least) / (greatest - least or 1.0))
+    if pages.white is not None:
+        return as_float32(pages.values, pages.white)
+    return between(pages.values, *black_and_white(path, [pages.values]))
 
 
 def _labels(path: Path, values: np.ndarray) -> np.ndarray:

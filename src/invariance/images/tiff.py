@@ -1,13 +1,18 @@
 """Decoding TIFF: by tifffile in the encodings that it reads by itself, else by Pillow or OpenCV through libtiff."""
 
 import logging
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from invariance.images.intensities import white_of
 from invariance.images.pages import ORIENTATION_TAG, Pages, check_page_count, oversized, unequal_pages, zero_size
 from invariance.images.raster import decode_opencv, decode_pillow
+
+if TYPE_CHECKING:
+    import tifffile
 
 _MINISWHITE, _MINISBLACK, _RGB, _PALETTE = range(4)  # photometric interpretations
 _COMPRESSIONS = (1, 8, 32773, 32946, 34925)  # none, deflate, packbits, old deflate, lzma
@@ -22,28 +27,46 @@ def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
     import tifffile
 
     with tifffile.TiffFile(path) as file:
-        _check_page_chain(file)
-        series = [series for series in file.series if not series.keyframe.is_reduced]
-        if not series:
-            raise ValueError("no page found")
-        first, page = series[0], series[0].keyframe
-        if first.size == 0:
-            raise zero_size(path, page.imagelength, page.imagewidth)
-        if len(series) > 1:
-            raise unequal_pages(path, first.shape, series[1].shape)
-        if first.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
-            raise oversized(path)
-        if _reads_by_itself(page):
-            check_page_count(path, _count_pages(first), one_page)
-            values = _pages_first(first.asarray(), first.axes)
-            tag = page.tags.get(ORIENTATION_TAG)
-            return (Pages(values, None) if stored else _colours(values, page)).turned(tag.value if tag else 1)
+        series = find_series(path, file)
+        page = series.keyframe
+        if reads_by_itself(page):
+            check_page_count(path, math.prod(series.shape[axis] for axis in page_axes(series.axes)), one_page)
+            return upright_pages(series.asarray(), series, stored)
         deep_colour = page.samplesperpixel > 1 and page.bitspersample > 8
     if not deep_colour:
         return decode_pillow(path, "TIFF", one_page, stored)
     values = decode_opencv(path)
     check_page_count(path, len(values), one_page)
     return Pages(values, white_of(values.dtype))
+
+
+def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeries":
+    """The one image of a TIFF, of whatever dimensions; not its reduced copies (pyramids, thumbnails)."""
+    _check_page_chain(file)
+    series = [series for series in file.series if not series.keyframe.is_reduced]
+    if not series:
+        raise ValueError("no page found")
+    first, page = series[0], series[0].keyframe
+    if first.size == 0:
+        raise zero_size(path, page.imagelength, page.imagewidth)
+    if len(series) > 1:
+        raise unequal_pages(path, first.shape, series[1].shape)
+    if first.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
+        raise oversized(path)
+    return first
+
+
+def upright_pages(values: np.ndarray, series: "tifffile.TiffPageSeries", stored: bool) -> Pages:
+    """Values of a series, all or a part with as many axes, as pages the right way up; `stored` as in `decode`."""
+    values = _pages_first(values, series.axes)
+    pages = Pages(values, None) if stored else _colours(values, series.keyframe)
+    return pages.turned(orientation_of(series.keyframe))
+
+
+def orientation_of(page: "tifffile.TiffPage") -> int:
+    """How the camera was held, 1 to 8; 1 is upright."""
+    tag = page.tags.get(ORIENTATION_TAG)
+    return tag.value if tag else 1
 
 
 def _check_page_chain(file) -> None:
@@ -54,7 +77,8 @@ def _check_page_chain(file) -> None:
         raise ValueError("pages are missing")
 
 
-def _reads_by_itself(page) -> bool:
+def reads_by_itself(page: "tifffile.TiffPage") -> bool:
+    """Whether tifffile decodes such pages without further packages."""
     return (
         page.photometric in (_MINISWHITE, _MINISBLACK, _RGB, _PALETTE)
         and page.compression in _COMPRESSIONS
@@ -70,21 +94,20 @@ def _too_many(n_pixels: int) -> bool:
     return Image.MAX_IMAGE_PIXELS is not None and n_pixels > 2 * Image.MAX_IMAGE_PIXELS
 
 
-def _channel_axis(axes: str) -> int | None:
-    """Samples are channels; so is an axis that a microscope declared as channels, if there are no samples."""
-    return next((axes.index(letter) for letter in "SC" if letter in axes), None)
+def page_axes(axes: str) -> list[int]:
+    """Which axes count pages: time, depth and others; not rows, columns and channels."""
+    return [axis for axis in range(len(axes)) if axis not in _image_axes(axes)]
 
 
-def _count_pages(series) -> int:
-    kept = {series.axes.rindex("Y"), series.axes.rindex("X"), _channel_axis(series.axes)}
-    return int(np.prod([length for axis, length in enumerate(series.shape) if axis not in kept]))
+def _image_axes(axes: str) -> list[int]:
+    """Rows, columns and, if there are any, channels: samples, else what a microscope declared as channels."""
+    channel = next((axes.index(letter) for letter in "SC" if letter in axes), None)
+    return [axes.rindex("Y"), axes.rindex("X")] + ([] if channel is None else [channel])
 
 
 def _pages_first(values: np.ndarray, axes: str) -> np.ndarray:
-    """Any order of axes -> (pages, h, w) or (pages, h, w, c); time, depth and others all count as pages."""
-    channel = _channel_axis(axes)
-    image = [axes.rindex("Y"), axes.rindex("X")] + ([] if channel is None else [channel])
-    pages = [axis for axis in range(values.ndim) if axis not in image]
+    """Any order of axes -> (pages, h, w) or (pages, h, w, c)."""
+    image, pages = _image_axes(axes), page_axes(axes)
     values = values.transpose(pages + image)
     values = values.reshape(-1, *values.shape[len(pages) :])
     return values[..., 0] if values.ndim == 4 and values.shape[-1] == 1 else values

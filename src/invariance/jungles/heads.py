@@ -11,8 +11,13 @@ from sklearn.utils.validation import has_fit_parameter
 from invariance._core.randomness import RandomState, make_rng
 
 
-def make_head(head: str | ClassifierMixin, n_samples: int, random_state: RandomState) -> ClassifierMixin | None:
-    """An unfitted classifier for the responses of `n_samples` images, or None for the vote of the leaves."""
+def make_head(
+    head: str | ClassifierMixin, n_samples: int, random_state: RandomState, n_trees: int = 400
+) -> ClassifierMixin | None:
+    """An unfitted classifier for the responses of `n_samples` images, or None for the vote of the leaves.
+
+    `n_trees` are those of the boosting, which learns the faster the fewer they are.
+    """
     if head == "vote":
         return None
     if head == "linear":
@@ -21,8 +26,8 @@ def make_head(head: str | ClassifierMixin, n_samples: int, random_state: RandomS
         seed = int(make_rng(random_state).integers(2**31))
         # Responses are many and alike: few of them a split and small trees keep the boosting from learning by heart.
         return HistGradientBoostingClassifier(
-            learning_rate=0.05,
-            max_iter=400,
+            learning_rate=20 / n_trees,
+            max_iter=n_trees,
             max_leaf_nodes=15,
             min_samples_leaf=int(np.clip(n_samples // 100, 1, 50)),
             max_features=0.1,

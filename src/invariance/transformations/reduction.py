@@ -47,6 +47,11 @@ class ReducedOperators:
         """How many directions are kept."""
         return self.basis.shape[1]
 
+    @property
+    def linear(self) -> bool:
+        """Whether no member alters the images, so that z = Bᵀx is all that is needed of them."""
+        return list_alterations(self.phi.members(self.image_shape)) == [()]
+
     def project(self, images: np.ndarray) -> np.ndarray:
         """(n, h, w[, c]) -> (P, n, r): coordinates of the images after each of the P alterations."""
         images = np.asarray(images, dtype=np.float32)

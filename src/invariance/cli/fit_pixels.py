@@ -1,0 +1,84 @@
+"""`invariance fit-pixels`: from images with some marked pixels to a model that labels all pixels."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from invariance.cli.output import check_output
+
+if TYPE_CHECKING:
+    from invariance.images import MaskedImages
+
+EXAMPLES = """Examples:
+
+  invariance fit-pixels cells/ masks/ -o cells.inv
+
+  invariance fit-pixels stack.tif labels.tif -o membranes.inv --seed 7
+
+  invariance fit-pixels photo.png scribbles.png -o leaves.inv --unlabelled 0"""
+
+
+def run(
+    images: Annotated[Path, typer.Argument(help="An image, a stack, or a folder of them.")],
+    masks: Annotated[
+        Path, typer.Argument(help="The labels, one integer a pixel: a file for a file, a folder with the same stems.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
+    invariant_to: Annotated[
+        str | None,
+        typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:24."),
+    ] = None,
+    unlabelled: Annotated[
+        int | None, typer.Option(help="The value of mask pixels that nobody labelled. Default: all are labelled.")
+    ] = None,
+    patch_size: Annotated[
+        int | None, typer.Option(help="Pixels a side of what is looked at around a pixel, odd. Default: chosen.")
+    ] = None,
+    pixels: Annotated[int | None, typer.Option(min=2, help="At most this many pixels are learned from.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Rounds of context, each looking at the result before. Default: chosen.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 takes all cores. The model does not depend on it.")] = -1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws; the same seed, the same model.")] = 0,
+) -> None:
+    """Learn to label every pixel from images in which some or all pixels are labelled."""
+    path = check_output(output, (".inv",))
+
+    from invariance.images import read_mask_folder, read_masked_stack
+    from invariance.models import save
+    from invariance.segmentation import JungleSegmenter
+    from invariance.transformations.parsing import parse_transformations
+
+    settings = {
+        "transformations": None if invariant_to is None else parse_transformations(invariant_to),
+        "patch_size": patch_size,
+        "n_patches": pixels,
+        "n_rounds": rounds,
+        "unlabelled": unlabelled,
+    }
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    segmenter = JungleSegmenter(n_jobs=jobs, random_state=seed, **chosen)
+    data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
+    _check_channels(data)
+    started = time.perf_counter()
+    segmenter.fit(data.images, data.masks)
+    seconds = time.perf_counter() - started
+    save(segmenter, path)
+    for label, count in zip(segmenter.classes_, segmenter.n_labelled_, strict=True):
+        print(f"class {label!s:<6}{count:>12,} labelled pixels")
+    print(
+        f"Learned from {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide."
+    )
+    print(f"Model: {path.resolve()}")
+
+
+def _check_channels(data: "MaskedImages") -> None:
+    """Refuse grey beside colour while the files' names are known."""
+    n_channels = [1 if image.ndim == 2 else image.shape[2] for image in data.images]
+    for number, path in zip(n_channels, data.paths, strict=True):
+        if number != n_channels[0]:
+            raise ValueError(
+                f"image '{path}' has {number} channels, but '{data.paths[0]}' has {n_channels[0]}. Convert one of them."
+            )

@@ -1,0 +1,181 @@
+"""`invariance segment`: a model labels every pixel of images and stacks."""
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from invariance.images import LazyStack
+    from invariance.segmentation import JungleSegmenter
+
+LINE_COLOUR = (255, 255, 0)  # rare in images, so that a line is seen as one
+EXAMPLES = """Examples:
+
+  invariance segment cells.inv new/ -o results
+
+  invariance segment membranes.inv stack.tif -o results --probabilities
+
+  invariance segment leaves.inv photo.png other.jpg -o results --overlay"""
+
+
+class Labelled(NamedTuple):
+    """A page (h, w) or (h, w, c), its probabilities (h, w, K), and the place (h, w) of the likeliest class in these."""
+
+    image: "np.ndarray"
+    probabilities: "np.ndarray"
+    codes: "np.ndarray"
+
+
+class Result(NamedTuple):
+    """A file to write, and what it holds of a labelled page."""
+
+    path: Path
+    content: "Callable[[Labelled], np.ndarray]"
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="A model made by `invariance fit-pixels`.")],
+    images: Annotated[list[Path], typer.Argument(help="Images, stacks, or folders of them.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The folder of the results, each named as its image; made if missing."),
+    ],
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Also write STEM-probabilities.tif: float32, a channel a class.")
+    ] = False,
+    overlay: Annotated[
+        bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries of labels on it.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 takes all cores. The results do not depend on it.")] = -1,
+) -> None:
+    """Label every pixel with the masks' own values; stacks stay stacks, with their axes and pixel size."""
+    from invariance.images import open_stack
+
+    _check_folder(output)
+    files = _image_files(images)
+    segmenter = _load(model).set_params(n_jobs=jobs)
+    # Stacks are opened twice, so that a bad one is found before any work and yet only one is in memory.
+    plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
+    _check_results(plans, model)
+    output.mkdir(exist_ok=True)
+    for file, results in plans.items():
+        shares = _segment(open_stack(file), segmenter, results)
+        listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
+        print(f"{results[0].path}: {listed}")
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"cannot write to '{folder}': it is a file. Name a folder.")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot make '{folder}': the folder '{folder.parent}' does not exist. Create it first."
+        )
+
+
+def _image_files(images: Iterable[Path]) -> list[Path]:
+    """The files, those of folders too, each once."""
+    from invariance.images import image_paths
+
+    files: dict[Path, None] = {}
+    for path in images:
+        if not path.exists():
+            raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
+        found = image_paths(path) if path.is_dir() else [path]
+        if not found:
+            raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
+        files.update(dict.fromkeys(found))
+    return list(files)
+
+
+def _load(path: Path) -> "JungleSegmenter":
+    from invariance.models import load
+    from invariance.segmentation import JungleSegmenter
+
+    model = load(path)
+    if not isinstance(model, JungleSegmenter):
+        raise ValueError(
+            f"model '{path}' is a {type(model).__name__}, which labels no pixels. Make one with invariance fit-pixels."
+        )
+    return model
+
+
+def _plan(
+    stack: "LazyStack", segmenter: "JungleSegmenter", folder: Path, probabilities: bool, overlay: bool
+) -> list[Result]:
+    """What to write of an image: TIFF for TIFFs, stacks and numbers that PNG cannot hold, else PNG."""
+    n_channels = 1 if stack.ndim == 3 else stack.shape[3]
+    if n_channels != segmenter.n_channels_:
+        raise ValueError(
+            f"image '{stack.path}' has {n_channels} channels, but the model was trained on {segmenter.n_channels_}. "
+            f"Convert it, or train on such images."
+        )
+    classes = _as_pixels(segmenter.classes_)
+    stem, is_picture = stack.path.stem, len(stack) == 1
+    is_png = is_picture and stack.path.suffix.lower() not in (".tif", ".tiff") and classes.dtype.name.startswith("uint")
+    results = [Result(folder / f"{stem}{'.png' if is_png else '.tif'}", lambda page: classes[page.codes])]
+    if probabilities:
+        results.append(Result(folder / f"{stem}-probabilities.tif", lambda page: page.probabilities))
+    if overlay:
+        results.append(Result(folder / f"{stem}-overlay{'.png' if is_picture else '.tif'}", _overlay))
+    return results
+
+
+def _as_pixels(classes: "np.ndarray") -> "np.ndarray":
+    """The same values as uint8 or uint16 if they fit, because not every program reads other integers."""
+    import numpy as np
+
+    if classes.dtype in (np.uint8, np.uint16):
+        return classes
+    narrow = (classes.astype(dtype) for dtype in (np.uint8, np.uint16))
+    return next((values for values in narrow if np.array_equal(values, classes)), classes)
+
+
+def _check_results(plans: dict[Path, list[Result]], model: Path) -> None:
+    """Refuse two results of one stem, which could not be told apart, and a result over a file that is read."""
+    sources: dict[str, Path] = {}
+    for file, results in plans.items():
+        for path, _ in results:
+            if path.stem in sources:
+                raise ValueError(f"'{sources[path.stem]}' and '{file}' would both be written to '{path}'. Rename one.")
+            if path.exists() and any(path.samefile(read) for read in (*plans, model)):
+                raise ValueError(f"cannot write '{path}': it is read by this command. Name another folder with -o.")
+            sources[path.stem] = file
+
+
+def _segment(stack: "LazyStack", segmenter: "JungleSegmenter", results: list[Result]) -> "np.ndarray":
+    """Write the results page by page; returns each class's share of the pixels."""
+    import numpy as np
+
+    from invariance._core.progress import track
+    from invariance.images import page_writer
+
+    counts = np.zeros(len(segmenter.classes_))
+    with ExitStack() as files:
+        writers = [files.enter_context(page_writer(result.path, stack.layout)) for result in results]
+        for page in track(stack, f"segmenting {stack.path.name}", total=len(stack)):
+            probabilities = segmenter.predict_proba(page)
+            labelled = Labelled(page, probabilities, probabilities.argmax(axis=2))
+            counts += np.bincount(labelled.codes.ravel(), minlength=len(counts))
+            for write, result in zip(writers, results, strict=True):
+                write(result.content(labelled))
+    return counts / counts.sum()
+
+
+def _overlay(page: Labelled) -> "np.ndarray":
+    """The image as RGB from its least to its greatest value, with a line just inside every class but the first."""
+    import numpy as np
+    from skimage.segmentation import find_boundaries
+
+    colours = np.atleast_3d(page.image)
+    colours = colours[..., :3] if colours.shape[2] in (3, 4) else colours.mean(axis=2, keepdims=True)
+    least, greatest = colours.min(), colours.max()
+    shown = np.rint(255 * (colours - least) / (greatest - least or 1)).astype(np.uint8)
+    picture = np.repeat(shown, 3 // shown.shape[2], axis=2)
+    picture[find_boundaries(page.codes, mode="inner")] = LINE_COLOUR
+    return picture

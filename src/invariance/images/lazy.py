@@ -1,0 +1,91 @@
+"""Stacks larger than memory: the pages of a file, each read when it is asked for."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from invariance.images.decoding import decoding_errors, is_tiff
+from invariance.images.intensities import as_float32, between, black_and_white
+from invariance.images.layout import Layout
+from invariance.images.reading import read_stack
+from invariance.images.tiff_pages import TiffPages
+
+
+@dataclass(frozen=True, eq=False)
+class LazyStack:
+    """What `read_stack` gives, page for page: `stack[i]` is float32 in [0, 1], (h, w) or (h, w, c).
+
+    `shape` is (pages, h, w) or (pages, h, w, c), a slice is an array of these pages, and `layout` says what the pages
+    count and what a pixel measures. No file stays open, and threads may read at once.
+    """
+
+    path: Path
+    shape: tuple[int, ...]
+    layout: Layout
+    _read: Callable[[int], np.ndarray] = field(repr=False)
+
+    @property
+    def ndim(self) -> int:
+        """3 for grey pages, 4 for pages with channels."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """That of every page."""
+        return np.dtype(np.float32)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return map(self._read, range(len(self)))
+
+    def __getitem__(self, index: int | slice) -> np.ndarray:
+        if isinstance(index, slice):
+            chosen = range(len(self))[index]
+            pages = np.empty((len(chosen), *self.shape[1:]), dtype=self.dtype)
+            for page, number in zip(pages, chosen, strict=True):
+                page[...] = self._read(number)
+            return pages
+        try:
+            number = range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"image '{self.path}' has {len(self)} pages; there is no page {index}.") from None
+        return self._read(number)
+
+    def __reduce__(self):
+        return open_stack, (self.path,)  # another process opens the file by itself
+
+
+def open_stack(path: str | os.PathLike) -> LazyStack:
+    """The pages of an image file without reading them all.
+
+    Intensities are those of `read_stack`; where a file has no agreed white, one pass over its pages finds the least and
+    the greatest value. TIFFs in the encodings that tifffile reads by itself are read one page at a time; other files
+    are decoded whole, because their decoders do so anyway.
+    """
+    path = Path(path)
+    layout = Layout()
+    if is_tiff(path):
+        with decoding_errors(path, "TIFF"):
+            pages = TiffPages(path)
+        if pages.are_separable:
+            return _stack_of(pages)
+        layout = pages.layout
+    stack = read_stack(path)
+    return LazyStack(path, stack.shape, layout.of_pages(len(stack)), stack.__getitem__)
+
+
+def _stack_of(pages: TiffPages) -> LazyStack:
+    n_pages, first = pages.layout.n_pages, pages[0]
+    if first.white is None:
+        extremes = black_and_white(pages.path, (pages[number].values for number in range(n_pages)))
+
+    def read(number: int) -> np.ndarray:
+        values, white = pages[number]
+        return (between(values, *extremes) if white is None else as_float32(values, white))[0]
+
+    return LazyStack(pages.path, (n_pages, *first.values.shape[1:]), pages.layout, read)

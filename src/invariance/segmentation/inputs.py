@@ -1,0 +1,107 @@
+"""What a segmenter accepts: images of any sizes, grey or in colour, single or in stacks, each with its mask."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from invariance.segmentation.sampling import count_labels
+from invariance.segmentation.standard import StandardImage
+
+LEAST_SIDE = 2
+
+
+class Labelled(NamedTuple):
+    """Images (h, w, c) of any sizes and their integer masks (h, w); counts (n, K) of labelled pixels."""
+
+    images: list[StandardImage]
+    masks: list[np.ndarray]
+    classes: np.ndarray
+    counts: np.ndarray
+    n_channels: int
+
+
+def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labelled:
+    """The images and masks of `fit`, as pairs; whatever does not fit together is named."""
+    pairs = [pair for index, *both in _enumerate_pairs(images, masks) for pair in _split_stack(index, *both)]
+    n_channels = [_count_channels(image) for image, _ in pairs]
+    for index, number in enumerate(n_channels):
+        if number != n_channels[0]:
+            raise ValueError(
+                f"images must have the same number of channels; got {n_channels[0]} and, at number {index}, {number}. "
+                f"Convert one of them."
+            )
+    values = np.unique(np.concatenate([np.unique(mask) for _, mask in pairs]))
+    classes = values if unlabelled is None else values[values != unlabelled]
+    if len(classes) == 0:
+        raise ValueError(f"no pixel is labelled: all mask pixels hold {unlabelled!r}, the unlabelled value. Mark some.")
+    if len(classes) == 1:
+        raise ValueError(
+            f"the masks hold one class only, {classes[0]!s}, but at least two are needed. Mark pixels of another class."
+        )
+    kept = [(image, mask) for image, mask in pairs if unlabelled is None or (mask != unlabelled).any()]
+    kept_masks = [mask for _, mask in kept]
+    standard = [StandardImage(image, standardize) for image, _ in kept]
+    return Labelled(standard, kept_masks, classes, count_labels(kept_masks, classes), n_channels[0])
+
+
+def check_image(image: Any, n_channels: int) -> Any:
+    """An image (h, w) or (h, w, c) of the channels that the model knows."""
+    image = image if hasattr(image, "shape") else np.asarray(image)
+    if len(image.shape) not in (2, 3):
+        raise ValueError(f"an image must be (h, w) or (h, w, c); got an array of shape {tuple(image.shape)}.")
+    _check_size(image)
+    if _count_channels(image) != n_channels:
+        raise ValueError(
+            f"the image has {_count_channels(image)} channels, but the model was trained on {n_channels}. "
+            f"Convert it, or train on such images."
+        )
+    return image
+
+
+def is_stack(X: Any, n_channels: int) -> bool:
+    """Whether X has one axis more than an image of that many channels."""
+    return len(np.shape(X) if not hasattr(X, "shape") else X.shape) == (3 if n_channels == 1 else 4)
+
+
+def _enumerate_pairs(images, masks):
+    is_array = hasattr(images, "shape")
+    if is_array and (len(images.shape) == 2 or np.ndim(masks) == 2):
+        images, masks = [images], [masks]
+    if len(images) != len(masks):
+        raise ValueError(f"images and masks must be equally many; got {len(images)} and {len(masks)}.")
+    if len(images) == 0:
+        raise ValueError("images must hold at least one image; got none.")
+    for index in range(len(images)):
+        yield index, images[index], np.asarray(masks[index])
+
+
+def _split_stack(index: int, image: Any, mask: np.ndarray):
+    """The pairs (image, mask) of one entry: one, or as many as a stack has pages."""
+    image = image if hasattr(image, "shape") else np.asarray(image)
+    shape = tuple(image.shape)
+    if mask.dtype == bool:
+        mask = mask.astype(np.uint8)
+    if mask.dtype.kind not in "iu":
+        raise ValueError(f"mask {index} must hold integers; got {mask.dtype}. Round or convert it.")
+    if mask.ndim not in (2, 3) or shape[: mask.ndim] != mask.shape or len(shape) - mask.ndim not in (0, 1):
+        raise ValueError(
+            f"mask {index} has shape {mask.shape}, but its image has {shape}. A mask must be as large as its image."
+        )
+    if mask.ndim == 3:
+        for page in range(len(mask)):
+            yield from _split_stack(index, image[page], mask[page])
+        return
+    _check_size(image)
+    yield image, mask
+
+
+def _count_channels(image: Any) -> int:
+    return 1 if len(image.shape) == 2 else image.shape[2]
+
+
+def _check_size(image: Any) -> None:
+    if min(image.shape[:2]) < LEAST_SIDE:
+        height, width = image.shape[:2]
+        raise ValueError(
+            f"an image must have at least {LEAST_SIDE} pixels a side; got {height} x {width}. Leave it out."
+        )

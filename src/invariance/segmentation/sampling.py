@@ -1,0 +1,81 @@
+"""Which labelled pixels are learned from, and which of them are judged by a model that did not see them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# With fewer images than this, folds are made of squares of the images instead of whole images.
+MIN_IMAGES, SQUARE = 4, 64
+N_FOLDS, MAX_TRIES = 2, 50
+
+
+class Pixels(NamedTuple):
+    """Drawn pixels, sorted by image: image (n,), rows (n,), cols (n,), class codes (n,)."""
+
+    image: np.ndarray
+    rows: np.ndarray
+    cols: np.ndarray
+    codes: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> "Pixels":
+        """Some of the pixels."""
+        return Pixels(*(column[chosen] for column in self))
+
+    def by_image(self):
+        """(image, places of its pixels) for every image that has any."""
+        starts = np.flatnonzero(np.diff(self.image, prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(self.image)], strict=True):
+            yield int(self.image[start]), np.arange(start, stop)
+
+
+def count_labels(masks: list[np.ndarray], classes: np.ndarray) -> np.ndarray:
+    """How many pixels of every class each mask has: (n_images, K)."""
+    return np.array([[np.count_nonzero(mask == label) for label in classes] for mask in masks])
+
+
+def draw_pixels(masks, classes, counts: np.ndarray, n_pixels: int, sampling: str, rng) -> Pixels:
+    """At most `n_pixels` labelled pixels of all images, none twice: as many of each class, or in proportion."""
+    totals = counts.sum(axis=0)
+    quotas = _balanced(totals, n_pixels) if sampling == "balanced" else _proportional(totals, n_pixels)
+    shares = np.stack([rng.multivariate_hypergeometric(counts[:, k], quota) for k, quota in enumerate(quotas)], axis=1)
+    parts = []
+    for index, (mask, share) in enumerate(zip(masks, shares, strict=True)):
+        for code, (label, n_drawn) in enumerate(zip(classes, share, strict=True)):
+            places = rng.choice(np.flatnonzero(mask == label), n_drawn, replace=False) if n_drawn else np.empty(0, int)
+            rows, cols = np.divmod(np.sort(places), mask.shape[1])
+            parts.append(Pixels(np.full(n_drawn, index), rows, cols, np.full(n_drawn, code)))
+    return Pixels(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _proportional(totals, n_pixels):
+    """Shares of all pixels, but at least one of every class."""
+    if totals.sum() <= n_pixels:
+        return totals
+    return np.clip(np.round(n_pixels * (totals / totals.sum())).astype(np.int64), 1, totals)
+
+
+def _balanced(totals, n_pixels):
+    """As many of each class; what a rare class cannot give is given by the others."""
+    quotas, left = np.zeros(len(totals), np.int64), n_pixels
+    for place, k in enumerate(np.argsort(totals, kind="stable")):
+        quotas[k] = min(totals[k], left // (len(totals) - place))
+        left -= quotas[k]
+    return np.maximum(quotas, 1)
+
+
+def make_folds(pixels: Pixels, n_classes: int, rng) -> np.ndarray | None:
+    """The fold (n,) of every pixel, so that the others hold all classes; None if no try finds such folds.
+
+    A fold is made of whole images or, if there are few, of squares of them: pixels beside each other are alike.
+    """
+    if len(np.unique(pixels.image)) >= MIN_IMAGES:
+        groups = pixels.image
+    else:
+        squares = np.stack([pixels.image, pixels.rows // SQUARE, pixels.cols // SQUARE], axis=1)
+        groups = np.unique(squares, axis=0, return_inverse=True)[1].ravel()
+    n_groups = int(groups.max()) + 1
+    for _ in range(MAX_TRIES):
+        fold = (rng.permutation(n_groups) % N_FOLDS)[groups]
+        if all(len(np.unique(pixels.codes[fold != number])) == n_classes for number in range(N_FOLDS)):
+            return fold
+    return None

@@ -1,0 +1,53 @@
+"""An image as the segmenter sees it: finite float32 with channels, on request with mean 0 and deviation 1.
+
+Sections of one stack differ in brightness and contrast; what was learned on one serves the others better if each is
+measured against itself. Values are converted as they are read, so that a memory-mapped image stays on the disk.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from invariance.images import as_float32
+
+STRIP_BYTES = 32 * 2**20
+
+
+class StandardImage:
+    """A view (h, w, c) of an image (h, w) or (h, w, c) of any dtype: slices of it are (x - mean) / deviation."""
+
+    def __init__(self, image: Any, standardize: bool):
+        self.image = image
+        self.shape = (*image.shape[:2], 1 if len(image.shape) == 2 else image.shape[2])
+        mean, deviation = self._measure()
+        self.mean = mean if standardize else np.zeros_like(mean)
+        self.deviation = deviation if standardize else np.ones_like(deviation)
+
+    def __getitem__(self, place: tuple[slice, slice]) -> np.ndarray:
+        return (self._floats(place) - self.mean) / self.deviation
+
+    def _floats(self, place) -> np.ndarray:
+        part = as_float32(self.image[place])
+        return part.reshape(*part.shape[:2], self.shape[2])
+
+    def _measure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and deviation of every channel, strip by strip; NaN and infinity are refused before any work."""
+        height, width, n_channels = self.shape
+        n_rows = max(1, STRIP_BYTES // (8 * width * n_channels))
+        total, squares = np.zeros(n_channels), np.zeros(n_channels)
+        first = self._floats((slice(0, 1), slice(0, 1)))[0, 0].astype(np.float64)
+        for top in range(0, height, n_rows):
+            strip = self._floats((slice(top, top + n_rows), slice(None)))
+            if not np.isfinite(strip).all():
+                row, column = np.argwhere(~np.isfinite(strip))[0][:2]
+                raise ValueError(
+                    f"images must be finite; got {strip[row, column].tolist()} at row {top + row}, column {column}. "
+                    f"Replace such values."
+                )
+            # About one of the values, so that a small deviation is not lost beside a large mean.
+            centred = strip.astype(np.float64) - first
+            total += centred.sum(axis=(0, 1))
+            squares += np.square(centred).sum(axis=(0, 1))
+        mean = total / (height * width)
+        deviation = np.sqrt(np.maximum(squares / (height * width) - mean**2, 0))
+        return (mean + first).astype(np.float32), np.where(deviation > 0, deviation, 1).astype(np.float32)

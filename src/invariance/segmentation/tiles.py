@@ -1,0 +1,45 @@
+"""A big image in tiles: what is computed for a tile sees a halo around it, so that no tile shows where it was cut."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Tile(NamedTuple):
+    """The pixels [top, bottom) x [left, right) of an image."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.bottom - self.top, self.right - self.left
+
+
+def tiles(height: int, width: int, side: int) -> Iterator[Tile]:
+    """Tiles of at most side x side pixels that cover an image, each pixel once."""
+    for top in range(0, height, side):
+        for left in range(0, width, side):
+            yield Tile(top, min(top + side, height), left, min(left + side, width))
+
+
+def cut(image: Any, tile: Tile, halo: int) -> np.ndarray:
+    """A tile with its halo, (h + 2 halo, w + 2 halo[, c]), mirrored about the outermost pixels beyond the border.
+
+    Only what is needed is read from `image`, which may be memory-mapped.
+    """
+    rows = _mirrored(tile.top - halo, tile.bottom + halo, image.shape[0])
+    cols = _mirrored(tile.left - halo, tile.right + halo, image.shape[1])
+    part = np.asarray(image[rows.min() : rows.max() + 1, cols.min() : cols.max() + 1])
+    return part[(rows - rows.min())[:, None], cols - cols.min()]
+
+
+def _mirrored(start: int, stop: int, length: int) -> np.ndarray:
+    """The places start..stop-1 folded back into 0..length-1, as numpy's "reflect" does it."""
+    period = max(2 * (length - 1), 1)
+    folded = np.abs(np.arange(start, stop)) % period
+    return np.minimum(folded, period - folded) if length > 1 else np.zeros(stop - start, np.int64)

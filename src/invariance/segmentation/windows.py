@@ -1,0 +1,121 @@
+"""What a learned filter sees of a pixel, and its responses: at some pixels from patches, at all pixels from maps.
+
+A patch is the pixel's surroundings at several scales (`pyramid_patches`). Its coordinates z = Bᵀx in the reduced basis
+are linear in the image, so for all pixels of a tile they are one correlation for each direction of the basis, done by
+FFT; blurring and striding are folded into the kernels. The responses of a filter a to all members of Φ are then the
+products of z with R_t a. No patch is cut.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from scipy import fft, ndimage
+
+from invariance.images import pyramid_patches
+from invariance.jungles import InvariantFeatures
+
+N_SCALES = 2
+# Pixels whose responses to all filters and members are held at once, and bytes of patches cut at once.
+CHUNK = 2048
+PATCH_BYTES = 64 * 2**20
+
+
+def window_reach(size: int) -> int:
+    """How far from its pixel a patch of `size` looks at its coarsest scale, the blur included."""
+    step = 2 ** (N_SCALES - 1)
+    return step * (size // 2) + _blur_radius(step)
+
+
+def cut_windows(image: np.ndarray, rows: np.ndarray, cols: np.ndarray, size: int) -> np.ndarray:
+    """Flat patches (n, d) of some pixels of an image (h, w, c)."""
+    return pyramid_patches(image, rows, cols, size, N_SCALES).reshape(len(rows), -1)
+
+
+class WindowResponses:
+    """Responses of the fitted filters at pixels of images (h, w, c), for windows of `size` pixels."""
+
+    def __init__(self, filters: InvariantFeatures, size: int, n_channels: int):
+        self.filters = filters
+        self.size = size
+        self.n_channels = n_channels
+        self._spectra: dict[int, np.ndarray] = {}
+
+    def at(self, image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Responses (n, F) of some pixels, from their patches."""
+        n_block = max(1, PATCH_BYTES // (4 * self.size**2 * N_SCALES * self.n_channels))
+        blocks = [slice(start, start + n_block) for start in range(0, len(rows), n_block)]
+        return np.concatenate(
+            [self.filters.transform(cut_windows(image, rows[block], cols[block], self.size)) for block in blocks]
+        )
+
+    def everywhere(self, image: np.ndarray, side: int) -> np.ndarray:
+        """Responses (F, h, w) of all pixels of a tile of at most side x side pixels, given with `window_reach` around.
+
+        The same values as `at` gives, to the rounding of double precision.
+        """
+        reach = window_reach(self.size)
+        height, width = image.shape[0] - 2 * reach, image.shape[1] - 2 * reach
+        if not self.filters.reduced_.linear:
+            rows, cols = np.mgrid[:height, :width].reshape(2, -1) + reach
+            return np.ascontiguousarray(self.at(image, rows, cols).T).reshape(-1, height, width)
+        coordinates = self._coordinates(image, height, width, side + 2 * reach)
+        responses = np.empty((2, sum(map(len, self._members)), height * width), np.float32)
+        for start in range(0, height * width, CHUNK):
+            chunk = slice(start, start + CHUNK)
+            first = 0
+            for directions in self._members:
+                n_filters, n_members, rank = directions.shape
+                products = directions.reshape(-1, rank) @ coordinates[:, chunk]
+                products = products.reshape(n_filters, n_members, -1)
+                responses[0, first : first + n_filters, chunk] = products.max(axis=1)
+                responses[1, first : first + n_filters, chunk] = products.min(axis=1)
+                first += n_filters
+        return responses.reshape(-1, height, width)
+
+    @cached_property
+    def _members(self) -> list[np.ndarray]:
+        """R_t a for all filters and members of every jungle: (k, T, r)."""
+        matrices = self.filters.reduced_.matrices[0].astype(np.float64)
+        return [
+            np.einsum("trs,ks->ktr", matrices[dag.members], dag.filters.astype(np.float64), optimize=True)
+            for dag in self.filters.dags_
+            if len(dag.filters)
+        ]
+
+    def _coordinates(self, image: np.ndarray, height: int, width: int, padded_side: int) -> np.ndarray:
+        """Z of all pixels of the tile, (r, h w) float64."""
+        side = fft.next_fast_len(padded_side, real=True)
+        spectra = self._kernel_spectra(side)
+        tile = fft.rfft2(image.astype(np.float64), (side, side), axes=(0, 1))
+        coordinates = np.empty((len(spectra), height, width))
+        for direction, spectrum in zip(coordinates, spectra, strict=True):
+            product = np.einsum("crs,rsc->rs", spectrum, tile) if self.n_channels > 1 else spectrum[0] * tile[..., 0]
+            direction[...] = fft.irfft2(product, (side, side))[:height, :width]
+        return coordinates.reshape(len(spectra), -1)
+
+    def _kernel_spectra(self, side: int) -> np.ndarray:
+        """Conjugate spectra (r, c, side, side // 2 + 1) of the kernels, so that a product is a correlation."""
+        if side not in self._spectra:
+            kernels = _kernels(self.filters, self.size, self.n_channels)
+            self._spectra[side] = np.conj(fft.rfft2(kernels, (side, side)))
+        return self._spectra[side]
+
+
+def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarray:
+    """The directions of the basis as kernels (r, c, m, m) on the image itself, m = 2 reach + 1."""
+    reach = window_reach(size)
+    basis = filters.reduced_.basis.astype(np.float64).reshape(size, size, N_SCALES, n_channels, -1)
+    kernels = np.zeros((basis.shape[-1], n_channels, 2 * reach + 1, 2 * reach + 1))
+    for scale in range(N_SCALES):
+        step = 2**scale
+        places = reach + step * (np.arange(size) - size // 2)
+        strided = np.zeros_like(kernels)
+        strided[:, :, places[:, None], places] = np.moveaxis(basis[:, :, scale], (2, 3), (1, 0))
+        # To blur the image and then to correlate is to correlate with the blurred kernel; it ends inside its frame.
+        kernels += ndimage.gaussian_filter(strided, (0, 0, step / 2, step / 2), mode="constant") if scale else strided
+    return kernels
+
+
+def _blur_radius(step: int) -> int:
+    """Where `pyramid_patches` ends its Gaussian of width step / 2: at four widths."""
+    return int(4 * step / 2 + 0.5)
