@@ -285,3 +285,68 @@ def pixel_scores(probabilities, truth):
         trials.append((np.mean(called != truth), *fs))
     errors, f_true, f_false = zip(*trials, strict=True)
     return min(errors), max(f_true), max(f_false)
+
+
+# --- segmentation: from pixels to probabilities -----------------------------------------------------------------------
+
+
+def add_trees(features, first_test, feature, threshold, kept, first_leaf, value, scores):
+    """Scores (n,) and the values of the leaves that are left of every tree: of sets of leaves, one column at a time."""
+    scores = scores.copy()
+    for column in range(features.shape[1]):
+        for tree in range(len(first_leaf)):
+            leaves = set(range(32))
+            for test in range(first_test[tree], first_test[tree + 1]):
+                if features[feature[test], column] > threshold[test]:
+                    leaves = {leaf for leaf in leaves if int(kept[test]) >> leaf & 1}
+            scores[column] += value[first_leaf[tree] + min(leaves)]
+    return scores
+
+
+def gaussian_weights(width, truncate):
+    """The weights of a Gaussian at whole places, up to `truncate` widths from its middle; they add up to 1."""
+    radius = int(truncate * width + 0.5)
+    weights = np.array([math.exp(-0.5 * (place / width) ** 2) for place in range(-radius, radius + 1)])
+    return weights / weights.sum()
+
+
+def blur_at(plane, row, col, width, truncate):
+    """The mean around one pixel far from the border, weighted by a Gaussian."""
+    weights = gaussian_weights(width, truncate)
+    radius = len(weights) // 2
+    window = plane[row - radius : row + radius + 1, col - radius : col + radius + 1].astype(np.float64)
+    return float(weights @ window @ weights)
+
+
+def slopes_at(value, row, col):
+    """Central differences of a function of (row, col), along rows and along columns."""
+    down = (value(row + 1, col) - value(row - 1, col)) / 2
+    return down, (value(row, col + 1) - value(row, col - 1)) / 2
+
+
+def filter_bank_at(plane, row, col, widths, tensor_widths, truncate):
+    """What the bank says of one pixel far from the border, in its order; eigenvalues come from a general solver."""
+    described = []
+    for width in widths:
+
+        def blurred(r, c, width=width):
+            return blur_at(plane, r, c, width, truncate)
+
+        gradient = slopes_at(blurred, row, col)
+        hessian = [slopes_at(lambda r, c, axis=axis: slopes_at(blurred, r, c)[axis], row, col) for axis in (0, 1)]
+        small, large = np.linalg.eigvalsh(hessian)
+        variance = blur_at(np.square(plane, dtype=np.float64), row, col, width, truncate) - blurred(row, col) ** 2
+        described += [blurred(row, col), width * math.hypot(*gradient), width**2 * large, width**2 * small]
+        described.append(math.sqrt(max(variance, 0)))
+    for width in tensor_widths:
+        weights = gaussian_weights(width, truncate)
+        radius = len(weights) // 2
+        tensor = np.zeros((2, 2))
+        for i, j in np.ndindex(len(weights), len(weights)):
+            slopes = slopes_at(
+                lambda r, c: blur_at(plane, r, c, widths[0], truncate), row + i - radius, col + j - radius
+            )
+            tensor += weights[i] * weights[j] * np.outer(slopes, slopes)
+        small, large = np.linalg.eigvalsh(tensor)
+        described += [large, small]
+    return np.array(described)

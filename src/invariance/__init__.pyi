@@ -3,6 +3,7 @@ from . import images as images
 from . import jungles as jungles
 from . import models as models
 from . import report as report
+from . import segmentation as segmentation
 from . import transformations as transformations
 from ._version import __version__ as __version__
 from .jungles import InvariantFeatures as InvariantFeatures
@@ -10,6 +11,7 @@ from .jungles import JungleClassifier as JungleClassifier
 from .jungles import TreeClassifier as TreeClassifier
 from .models import load as load
 from .models import save as save
+from .segmentation import JungleSegmenter as JungleSegmenter
 from .transformations import Affine as Affine
 from .transformations import Brightness as Brightness
 from .transformations import Contrast as Contrast

@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from invariance import __version__, cli
 from invariance.cli import main
+from invariance.segmentation import JungleSegmenter
 
 COMMANDS = get_command(cli.app).commands
 
@@ -42,8 +43,39 @@ def test_every_command_has_help_and_examples_and_every_option_is_explained(name,
 def test_the_examples_use_options_that_exist(name):
     command = COMMANDS[name]
     known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
-    used = set(re.findall(r"(?<=\s)--?[a-z]+", command.epilog))
+    used = set(re.findall(r"(?<=\s)--?[a-z-]+", command.epilog))
     assert used <= known
+
+
+def test_the_help_of_fit_pixels_states_the_defaults_of_the_segmenter():
+    stated = {option.name: re.findall(r"Default: ([\w:]+)\.", option.help) for option in COMMANDS["fit-pixels"].params}
+    defaults = JungleSegmenter().get_params()
+    for option, parameter in {"patch_size": "patch_size", "pixels": "n_patches", "rounds": "n_rounds"}.items():
+        assert stated[option] == [str(defaults[parameter])]
+    assert defaults["transformations"] is None
+    assert stated["invariant_to"] == ["rotations:16"]  # what None means: see test_segmenter
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"), [(["--patch-size", "auto"], {"patch_size": None}), (["--patch-size", "9"], {"patch_size": 9})]
+)
+def test_the_patch_size_is_a_number_or_auto(given, passed, tmp_path, monkeypatch):
+    made = []
+
+    def make(**settings):
+        made.append(settings)
+        raise ValueError("enough")
+
+    monkeypatch.setattr("invariance.segmentation.JungleSegmenter", make)
+    assert main(["fit-pixels", "a.png", "b.png", "-o", str(tmp_path / "model.inv"), *given]) == 2
+    assert made == [{"n_jobs": -1, "random_state": 0} | passed]
+
+
+@pytest.mark.parametrize("size", ["large", "", "9.5", "Auto"])
+def test_another_patch_size_is_refused_in_one_line(size, tmp_path, capsys):
+    assert main(["fit-pixels", "a.png", "b.png", "-o", str(tmp_path / "model.inv"), "--patch-size", size]) == 2
+    expected = f"Error: --patch-size must be an odd whole number or auto; got {size!r}. Try 31.\n"
+    assert capsys.readouterr().err == expected
 
 
 def test_datasets_lists_what_is_there_and_how_to_get_the_rest(capsys, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
+from invariance.segmentation import JungleSegmenter
 from invariance.transformations import (
     Affine,
     Brightness,
@@ -108,6 +109,32 @@ IMAGE_ESTIMATORS = [
     JungleClassifier(Rotations(4), n_jungles=3, head="linear", max_depth=3, max_steps=15, rank=24, random_state=0),
     TreeClassifier(Reflections(), max_depth=4, max_steps=15, rank=24, split="zero", random_state=0),
     InvariantFeatures(Rotations(3), n_jungles=3, max_depth=3, max_steps=15, rank=24, extremes="both", random_state=0),
+]
+
+# Estimators of pixels: images and their masks instead of labels. scikit-learn's checks know no such y.
+PIXEL_ESTIMATORS = [
+    JungleSegmenter(
+        Rotations(4),
+        patch_size=7,
+        n_patches=200,
+        n_borrowed=300,
+        unlabelled=9,
+        max_depth=2,
+        rank=12,
+        n_trees=4,
+        random_state=0,
+    ),
+    JungleSegmenter(
+        Shifts(1) * Illumination(),
+        patch_size=5,
+        n_patches=150,
+        n_rounds=1,
+        n_jungles=2,
+        max_depth=2,
+        rank=8,
+        head="linear",
+        random_state=0,
+    ),
 ]
 
 

@@ -9,16 +9,21 @@ from threadpoolctl import threadpool_limits
 from invariance._core.progress import track
 
 
+def one_blas_thread() -> threadpool_limits:
+    """A context in which BLAS runs on one thread: a product split over two rounds differently."""
+    return threadpool_limits(limits=1, user_api="blas")
+
+
 def iterate_jobs(
     function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None, label: str | None = None
 ) -> Iterator[Any]:
     """Yield `function(item)` for every item, on `n_jobs` threads, in order, with a progress bar if it has a `label`.
 
-    BLAS runs on one thread inside, for every `n_jobs`: a product split over two threads rounds differently, and the
-    same seed must give the same model bit for bit. Threads suffice because compiled loops and BLAS release the GIL.
+    BLAS runs on one thread inside, for every `n_jobs`: the same seed must give the same model bit for bit. Threads
+    suffice because compiled loops and BLAS release the GIL.
     """
     total = len(items) if isinstance(items, Sized) else None
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if effective_n_jobs(n_jobs) == 1:
             results = map(function, items)
         else:

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,9 @@ EXAMPLES = """Examples:
 
   invariance fit-pixels stack.tif labels.tif -o membranes.inv --seed 7
 
-  invariance fit-pixels photo.png scribbles.png -o leaves.inv --unlabelled 0"""
+  invariance fit-pixels photo.png scribbles.png -o leaves.inv --unlabelled 0
+
+  invariance fit-pixels air/ masks/ -o roofs.inv --invariant-to rotations:8"""
 
 
 def run(
@@ -28,17 +30,23 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
     invariant_to: Annotated[
         str | None,
-        typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:24."),
+        typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:16."),
     ] = None,
     unlabelled: Annotated[
         int | None, typer.Option(help="The value of mask pixels that nobody labelled. Default: all are labelled.")
     ] = None,
     patch_size: Annotated[
-        int | None, typer.Option(help="Pixels a side of what is looked at around a pixel, odd. Default: chosen.")
+        str | None,
+        typer.Option(
+            metavar="SIZE|auto",
+            help="Pixels a side of what is looked at around a pixel, odd; auto tries several. Default: 31.",
+        ),
     ] = None,
-    pixels: Annotated[int | None, typer.Option(min=2, help="At most this many pixels are learned from.")] = None,
+    pixels: Annotated[
+        int | None, typer.Option(min=2, help="At most this many pixels are learned from. Default: 50000.")
+    ] = None,
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Rounds of context, each looking at the result before. Default: chosen.")
+        int | None, typer.Option(min=1, help="Rounds, each but the first looking at the result before. Default: 2.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Threads; -1 takes all cores. The model does not depend on it.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws; the same seed, the same model.")] = 0,
@@ -53,12 +61,13 @@ def run(
 
     settings = {
         "transformations": None if invariant_to is None else parse_transformations(invariant_to),
-        "patch_size": patch_size,
         "n_patches": pixels,
         "n_rounds": rounds,
         "unlabelled": unlabelled,
     }
-    chosen = {name: value for name, value in settings.items() if value is not None}
+    chosen: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    if patch_size is not None:
+        chosen["patch_size"] = _read_patch_size(patch_size)
     segmenter = JungleSegmenter(n_jobs=jobs, random_state=seed, **chosen)
     data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
     _check_channels(data)
@@ -72,6 +81,16 @@ def run(
         f"Learned from {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide."
     )
     print(f"Model: {path.resolve()}")
+
+
+def _read_patch_size(text: str) -> int | None:
+    """A number, or None for "auto"; the segmenter itself judges the number."""
+    if text == "auto":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--patch-size must be an odd whole number or auto; got {text!r}. Try 31.") from None
 
 
 def _check_channels(data: "MaskedImages") -> None:

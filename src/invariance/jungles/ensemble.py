@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from invariance._core.checks import check_choice, check_count, check_number
-from invariance._core.parallel import iterate_jobs
+from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance._core.randomness import spawn_rngs
 from invariance.images import encode_labels, validate_images
 from invariance.jungles.dag import Dag
@@ -52,8 +52,9 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             self.reduced_ = self._reduce(images)
             self.dags_: list[Dag] = []
             self.growth_curves_: list = []
-        orbits = Orbits.of(self.reduced_, images)
-        geometry = measure_geometry(orbits, self.reduced_.basis, images.shape[1:])
+        with one_blas_thread():
+            orbits = Orbits.of(self.reduced_, images)
+            geometry = measure_geometry(orbits, self.reduced_.basis, images.shape[1:])
         self._grow_ensemble(orbits, codes, weights, geometry)
         return images, codes, weights
 
@@ -64,7 +65,8 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             # Learning costs samples x rank: few images afford many directions, and need them for smooth filters.
             rank = int(np.clip(RANK_BUDGET // len(images), *RANKS))
         step = -(-len(images) // N_BASIS_IMAGES)
-        return reduce_operators(self._phi(), images[::step], rank)
+        with one_blas_thread():
+            return reduce_operators(self._phi(), images[::step], rank)
 
     def _phi(self) -> TransformationSet:
         phi = Identity() if self.transformations is None else self.transformations

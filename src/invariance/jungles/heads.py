@@ -28,6 +28,7 @@ def make_head(
         return HistGradientBoostingClassifier(
             learning_rate=20 / n_trees,
             max_iter=n_trees,
+            early_stopping=False,  # it would hold samples out, which a class of one does not have
             max_leaf_nodes=15,
             min_samples_leaf=int(np.clip(n_samples // 100, 1, 50)),
             max_features=0.1,

@@ -34,7 +34,8 @@ def predict_maps(
 ) -> np.ndarray:
     """(h, w, c) -> (h, w, K) float32: every round sees the maps of the one before."""
     height, width = image.shape[:2]
-    side = max(side, REACH)
+    # A further round needs the maps of its neighbours only; a small image needs no large tile.
+    side = max(min(side, max(height, width)), REACH)
     bands = _bands(height, width, side)
     predictors = [fast_predictor(head) for head in heads]
     maps = [np.empty((height, width, n_classes), np.float32) for _ in heads]

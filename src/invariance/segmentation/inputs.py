@@ -59,8 +59,14 @@ def check_image(image: Any, n_channels: int) -> Any:
 
 
 def is_stack(X: Any, n_channels: int) -> bool:
-    """Whether X has one axis more than an image of that many channels."""
-    return len(np.shape(X) if not hasattr(X, "shape") else X.shape) == (3 if n_channels == 1 else 4)
+    """Whether X has one axis more than an image of that many channels; grey images may have a channel axis of 1."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    has_channel_axis = n_channels > 1 or shape[-1:] == (1,)
+    if len(shape) != (4 if has_channel_axis else 3):
+        return False
+    if shape[0] == 0:
+        raise ValueError(f"a stack must hold at least one image; got an array of shape {tuple(shape)}.")
+    return True
 
 
 def _enumerate_pairs(images, masks):
@@ -100,6 +106,8 @@ def _count_channels(image: Any) -> int:
 
 
 def _check_size(image: Any) -> None:
+    if _count_channels(image) == 0:
+        raise ValueError(f"an image must have at least one channel; got an array of shape {tuple(image.shape)}.")
     if min(image.shape[:2]) < LEAST_SIDE:
         height, width = image.shape[:2]
         raise ValueError(

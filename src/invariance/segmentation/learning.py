@@ -123,18 +123,23 @@ def compare_patch_sizes(
     pixels: Pixels,
     folds: np.ndarray,
     sizes: tuple[int, ...],
-    make_filters,
+    make_filters: Callable[[int, int], InvariantFeatures],
     make_head: MakeHead,
-) -> int:
-    """The patch size whose filters, learned on one fold, let a head tell apart the pixels of the other best."""
-    step = max(1, len(pixels.codes) // N_COMPARED)
-    chosen = np.arange(0, len(pixels.codes), step)
-    pixels, learn = pixels.take(chosen), folds[chosen] == 0
-    losses = []
+) -> int | None:
+    """The patch size whose filters, learned on one fold, let a head tell apart the pixels of the other best.
+
+    None if the pixels are too few to learn a filter of any size.
+    """
+    chosen = np.arange(0, len(pixels.codes), max(1, len(pixels.codes) // N_COMPARED))
+    pixels, is_first = pixels.take(chosen), folds[chosen] == 0
+    learn = np.flatnonzero(is_first)
+    judge = np.flatnonzero(~is_first & np.isin(pixels.codes, pixels.codes[learn]))
+    losses = {}
     for size in track(sizes, "choosing the patch size"):
         patches = cut_examples(images, pixels, size)
-        filters: InvariantFeatures = make_filters(size, int(learn.sum())).fit(patches[learn], pixels.codes[learn])
+        filters = make_filters(size, len(learn)).fit(patches[learn], pixels.codes[learn])
         responses = filters.transform(patches)
-        head = _fit(make_head, responses[learn], pixels.codes[learn])
-        losses.append(log_loss(pixels.codes[~learn], head.predict_proba(responses[~learn]), labels=head.classes_))
-    return sizes[int(np.argmin(losses))]
+        if responses.shape[1]:
+            head = _fit(make_head, responses[learn], pixels.codes[learn])
+            losses[size] = log_loss(pixels.codes[judge], head.predict_proba(responses[judge]), labels=head.classes_)
+    return min(losses, key=lambda size: losses[size]) if losses else None

@@ -51,7 +51,13 @@ def _proportional(totals, n_pixels):
     """Shares of all pixels, but at least one of every class."""
     if totals.sum() <= n_pixels:
         return totals
-    return np.clip(np.round(n_pixels * (totals / totals.sum())).astype(np.int64), 1, totals)
+    exact = n_pixels * (totals / totals.sum())
+    quotas = np.maximum(np.floor(exact).astype(np.int64), 1)
+    while quotas.sum() < n_pixels:
+        quotas[np.argmax(exact - quotas)] += 1
+    while quotas.sum() > max(n_pixels, len(totals)):
+        quotas[np.argmax(np.where(quotas > 1, quotas - exact, -np.inf))] -= 1
+    return quotas
 
 
 def _balanced(totals, n_pixels):

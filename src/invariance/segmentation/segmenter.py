@@ -23,6 +23,7 @@ from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
 from invariance.jungles import InvariantFeatures
 from invariance.jungles.heads import make_head
+from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
 from invariance.segmentation.inputs import Labelled, check_image, is_stack, pair_up
@@ -71,7 +72,7 @@ class JungleSegmenter(BaseEstimator):
         n_rounds=2,
         unlabelled=None,
         standardize=True,
-        n_borrowed=10_000,
+        n_borrowed=5_000,
         n_jungles=1,
         max_depth=5,
         smoothness=1.0,
@@ -141,6 +142,15 @@ class JungleSegmenter(BaseEstimator):
             return np.stack([self._label(X[index]) for index in range(len(X))])
         return self._label(X)
 
+    def check_loaded(self) -> None:
+        """Refuse heads that ask for features that are not computed: a file may hold anything."""
+        n_own = N_RESPONSES * self.n_channels_ + self.features_.get_feature_names_out().size
+        n_maps = 1 if len(self.classes_) == 2 else len(self.classes_)
+        for number, head in enumerate(self.heads_):
+            n_features = n_own + (N_RESPONSES * n_maps if number else 0)
+            if head.n_features_in_ != n_features:
+                raise ValueError(f"a head of the segmenter must see {n_features} features; got {head.n_features_in_}.")
+
     def _label(self, image: Any) -> np.ndarray:
         image = StandardImage(check_image(image, self.n_channels_), self.standardize)
         return predict_maps(self._description(), self.heads_, image, len(self.classes_), self.n_jobs)
@@ -191,7 +201,9 @@ class JungleSegmenter(BaseEstimator):
             return check_odd("patch_size", self.patch_size, "a pixel is in the middle of its patch")
         if folds is None:
             return DEFAULT_PATCH_SIZE
-        return compare_patch_sizes(labelled.images, pixels, folds, PATCH_SIZES, make_filters, self._make_head(rng))
+        make = self._make_head(rng)
+        best = compare_patch_sizes(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make)
+        return DEFAULT_PATCH_SIZE if best is None else best
 
     def _make_head(self, rng):
         """A function that makes an unfitted head for so many samples."""

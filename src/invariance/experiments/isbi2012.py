@@ -1,0 +1,233 @@
+"""Neuronal membranes, every pixel of whole sections: [Laptev15] sec. 4.2 beside a pixel forest and a U-Net.
+
+Tested on all pixels of sections 18-23 of the ISBI 2012 training stack (the challenge's test labels are not public),
+after learning from sections 0-17, from one or three sections, or from a few discs of one section. All methods learn
+from the same labels; seconds of training include computing features. Sections 15-17 served to choose settings.
+Run it with: python -m invariance.experiments.isbi2012 [--part sections|few|scribbles|all] [--unet] [--quick]
+    [--figure PATH]
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from invariance.datasets import Dataset, DatasetMissing, load_isbi2012
+from invariance.experiments.peers.pixel_forest import UNLABELLED, PixelForest
+from invariance.experiments.pixel_runs import FOREST, UNET, Predict, Run, as_table, judge, seconds_figure, timed
+from invariance.report.figures import save_figure
+from invariance.segmentation import JungleSegmenter
+
+RADIUS = 4
+# 1 - F in % of the challenge's forest and of one jungle; on other sections, which the paper does not name.
+PAPER = {FOREST: 7.9, "jungles, no context": 6.0}
+PAPER_NOTE = (
+    "The paper's figures: random forest 7.9, convolutional network 6.0 (7 days on GPUs), one jungle 6.0 (3 hours)."
+)
+
+
+class Plan(NamedTuple):
+    """What is run: which sections are labelled, which are tested on, and how long the U-Net trains."""
+
+    training: Sequence[int] = tuple(range(18))
+    few: Sequence[Sequence[int]] = ((0,), (0, 8, 16))
+    test: Sequence[int] = tuple(range(18, 24))
+    n_pixels: int = 50_000
+    moments: Sequence[float] = (20, 50, 80, 120, 200)
+    n_discs: Sequence[int] = (10, 40, 160)
+    scribbled: Sequence[int] = (0, 6, 12)
+    n_draws: int = 2
+    n_unet_draws: int = 1
+    scribble_moment: float = 100
+
+
+FULL = Plan()
+# A rehearsal: everything is run, on little.
+QUICK = Plan(
+    training=(0, 1),
+    few=((0,),),
+    test=(18, 19),
+    n_pixels=2000,
+    moments=(1, 2),
+    n_discs=(10, 40),
+    scribbled=(0,),
+    n_draws=1,
+    scribble_moment=2,
+)
+
+
+def train_forest(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int) -> Predict:
+    """The peer that every error is measured against."""
+    return PixelForest(seed).fit(list(images), list(masks), n_pixels).predict_proba
+
+
+def train_jungles(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int, **settings) -> Predict:
+    """A `JungleSegmenter` with some settings other than its own."""
+    model = JungleSegmenter(n_patches=n_pixels, unlabelled=UNLABELLED, n_jobs=2, random_state=seed, **settings)
+    model.fit(images, masks)
+    return lambda image: model.predict_proba(image)[..., 1]
+
+
+def train_thoroughly(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int) -> Predict:
+    """More rounds, pixels and trees, for those who can wait."""
+    return train_jungles(images, masks, 3 * n_pixels, seed, n_rounds=3, n_trees=300)
+
+
+Methods = Mapping[str, Callable[..., Predict]]
+METHODS: Methods = {
+    FOREST: train_forest,
+    "jungles, no context": partial(train_jungles, n_rounds=1),
+    "jungles": train_jungles,
+    "jungles, thorough": train_thoroughly,
+}
+SCRIBBLE_METHODS: Methods = {name: METHODS[name] for name in (FOREST, "jungles")}
+
+
+class Labels(NamedTuple):
+    """What all methods of a comparison learn from: images (n, h, w) and masks of 0, 1 and, where unlabelled, -1."""
+
+    task: str
+    draw: str
+    images: np.ndarray
+    masks: np.ndarray
+    seed: int
+
+
+def run_sections(data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = METHODS) -> list[Run]:
+    """All methods on all training sections."""
+    return _compare(_whole_sections(data, plan.training), data, plan, methods, plan.moments if unet else ())
+
+
+def run_few(data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = METHODS) -> list[Run]:
+    """All methods on one section, and on three."""
+    moments = plan.moments if unet else ()
+    chosen = [_whole_sections(data, sections) for sections in plan.few]
+    return [run for labels in chosen for run in _compare(labels, data, plan, methods, moments)]
+
+
+def run_scribbles(
+    data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = SCRIBBLE_METHODS
+) -> list[Run]:
+    """Methods on discs of one section, over several sections and draws; the U-Net, which is slow, on some of these."""
+    runs = []
+    for n_discs, section, draw in product(plan.n_discs, plan.scribbled, range(plan.n_draws)):
+        rng = np.random.default_rng((n_discs, section, draw))
+        mask = draw_scribbles(np.asarray(data.masks)[section], n_discs, RADIUS, rng)
+        task, name = f"{n_discs} discs of one section", f"section {section}, draw {draw}"
+        labels = Labels(task, name, data.images[section][None], mask[None], draw)
+        moments = (plan.scribble_moment,) if unet and draw < plan.n_unet_draws else ()
+        runs += _compare(labels, data, plan, methods, moments)
+    return runs
+
+
+def draw_scribbles(mask: np.ndarray, n_discs: int, radius: int, rng: np.random.Generator) -> np.ndarray:
+    """A mask (h, w) int8 of 0 and 1 inside discs at random places, which may overlap, and -1 elsewhere.
+
+    Discs lie inside the image. A draw that shows one class only is drawn again.
+    """
+    mask = np.asarray(mask, bool)
+    if mask.all() or not mask.any():
+        raise ValueError(f"mask must hold both classes; got {mask.flat[0]} everywhere. Take another section.")
+    offsets = np.arange(-radius, radius + 1)
+    down, right = np.nonzero(offsets[:, None] ** 2 + offsets**2 <= radius**2)
+    while True:
+        tops = rng.integers(mask.shape[0] - 2 * radius, size=(n_discs, 1))
+        lefts = rng.integers(mask.shape[1] - 2 * radius, size=(n_discs, 1))
+        marked = np.zeros(mask.shape, bool)
+        marked[tops + down, lefts + right] = True
+        if mask[marked].any() and not mask[marked].all():
+            return np.where(marked, mask, UNLABELLED).astype(np.int8)
+
+
+def _whole_sections(data, sections) -> Labels:
+    """Some sections, in which all pixels are labelled."""
+    task = f"{len(sections)} labelled section{'s' * (len(sections) > 1)}"
+    chosen = list(sections)
+    return Labels(task, "seed 0", data.images[chosen], data.masks[chosen].astype(np.int8), 0)
+
+
+def _compare(labels, data, plan, methods, moments) -> list[Run]:
+    """Every method on the same labels, and the U-Net at these moments of its training."""
+    task, draw, images, masks, seed = labels
+    test_images, truths = data.images[list(plan.test)], data.masks[list(plan.test)]
+    runs: list[Run] = []
+
+    def report(method: str, seconds: float, predict: Predict) -> None:
+        runs.append(judge(task, draw, method, seconds, predict, test_images, truths))
+        print(runs[-1], flush=True)
+
+    for method, train in methods.items():
+        report(method, *timed(train, images, masks, plan.n_pixels, seed))
+    train_unet = find_unet() if moments else None
+    if train_unet is not None:
+        # The name tells the moment that was asked for; a batch may end a little later, which the seconds tell.
+        names = iter([f"{UNET}, {moment:g} s" for moment in sorted(moments)])
+        train_unet(
+            images,
+            masks,
+            max(moments),
+            checkpoints=moments,
+            random_state=seed,
+            on_checkpoint=lambda seconds, predict: report(next(names), seconds, predict),
+        )
+    return runs
+
+
+@cache
+def find_unet() -> Callable | None:
+    """`train_unet`, or None, with a notice, where PyTorch is missing."""
+    try:
+        from invariance.experiments.peers.unet import train_unet
+    except ImportError as error:
+        print(f"No U-Net: {error}", flush=True)
+        return None
+    return train_unet
+
+
+def warm_up(data: Dataset) -> None:
+    """Fit and predict once on little, so that compiling counts in no method's seconds."""
+    corner, truth = data.images[:1, :96, :96], np.asarray(data.masks)[:1, :96, :96].astype(np.int8)
+    for train in SCRIBBLE_METHODS.values():
+        train(corner, truth, 1000, 0)(corner[0])
+
+
+PARTS: dict[str, Callable[..., list[Run]]] = {"sections": run_sections, "few": run_few, "scribbles": run_scribbles}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the parts that are asked for, and print their tables."""
+    parser = argparse.ArgumentParser(prog="python -m invariance.experiments.isbi2012", description=__doc__)
+    parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
+    parser.add_argument("--unet", action="store_true", help="also train the U-Net, which needs PyTorch")
+    parser.add_argument("--quick", action="store_true", help="a rehearsal on little, in two minutes")
+    parser.add_argument("--figure", type=_figure_path, metavar="PATH", help="write errors against seconds here")
+    asked = parser.parse_args(arguments)
+    try:
+        data = load_isbi2012()
+    except DatasetMissing as missing:
+        parser.error(str(missing))
+    warm_up(data)
+    plan, runs = QUICK if asked.quick else FULL, []
+    for part in PARTS if asked.part == "all" else [asked.part]:
+        found = PARTS[part](data, plan, asked.unet)
+        print(f"\n{as_table(found, PAPER if part == 'sections' else {})}\n", flush=True)
+        runs += found
+    print(PAPER_NOTE)
+    if asked.figure is not None:
+        save_figure(seconds_figure(runs), asked.figure)
+
+
+def _figure_path(text: str) -> Path:
+    """A picture's name, refused before hours are spent if it cannot be written."""
+    path = Path(text)
+    if path.suffix.lower() not in (".png", ".svg", ".pdf") or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"'{text}' must end in .png, .svg or .pdf and lie in a folder that exists.")
+    return path
+
+
+if __name__ == "__main__":
+    main()
