@@ -40,6 +40,18 @@ def test_a_head_that_asks_for_a_feature_that_is_not_computed_is_refused(number, 
         load(save(model, path))
 
 
+def test_a_tree_whose_branches_meet_again_is_refused(membranes, tmp_path):
+    """Such a graph has more paths than nodes: 60 nodes would take years to list."""
+    model = make().fit(membranes.images, membranes.masks)
+    tree = model.heads_[0]._predictors[0][0]
+    nodes = np.zeros(12, tree.nodes.dtype)
+    nodes["left"][:-1] = nodes["right"][:-1] = np.arange(1, 12)
+    nodes["is_leaf"][-1] = 1
+    tree.nodes = nodes
+    with pytest.raises(ModelError):
+        load(save(model, tmp_path / "forged.inv"))
+
+
 @pytest.mark.parametrize("settings", [{}, {"patch_size": None}], ids=["patch size given", "patch size chosen"])
 def test_a_class_of_one_pixel_beside_very_many_others(settings, membranes, monkeypatch):
     """Beyond 10,000 samples scikit-learn's boosting would hold some out, which a class of one cannot give."""
@@ -82,6 +94,18 @@ def test_the_patch_size_can_be_chosen_if_a_class_is_compared_in_one_fold_only(me
         return make_head("boosting", n_samples, 0, 5)
 
     assert compare_patch_sizes(labelled.images, pixels, folds, (3, 5), make_filters, make_boosting) in (3, 5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_patch_size_can_be_chosen_if_one_of_two_classes_is_rare(seed, membranes, monkeypatch):
+    """Among the pixels that are compared there may be none of it."""
+    monkeypatch.setattr(segmenter, "PATCH_SIZES", (3, 5))
+    monkeypatch.setattr(learning, "N_COMPARED", 100)
+    masks = np.zeros(membranes.masks.shape, int)
+    for mask in masks:
+        mask.ravel()[np.random.default_rng(seed).choice(mask.size, 12, replace=False)] = 1
+    model = make(patch_size=None, n_patches=9000, random_state=seed).fit(membranes.images, masks)
+    assert model.patch_size_ % 2 == 1
 
 
 @pytest.mark.parametrize("totals", [(50, 50), (1, 3), (30, 30, 30)], ids=str)

@@ -33,6 +33,8 @@ def _check_tree(predictor: Any, n_features: int) -> None:
     children = np.stack([inner["left"], inner["right"]])
     if len(nodes) == 0 or not np.all((children > here) & (children < len(nodes))):
         raise ValueError("a tree leads outside its nodes")
+    if len(np.unique(children)) != children.size:
+        raise ValueError("the branches of a tree meet again")
     if not np.all((inner["feature_idx"] >= 0) & (inner["feature_idx"] < n_features)):
         raise ValueError("a tree asks for a feature that does not exist")
     if inner["is_categorical"].any():

@@ -61,6 +61,11 @@ def check_image(image: Any, n_channels: int) -> Any:
 def is_stack(X: Any, n_channels: int) -> bool:
     """Whether X has one axis more than an image of that many channels; grey images may have a channel axis of 1."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if n_channels == 1 and len(shape) == 3 and shape[2] in (3, 4):
+        raise ValueError(
+            f"an array of shape {tuple(shape)} looks like an image in colour, but the model was trained on grey. "
+            f"Convert it; a stack of images so narrow can be given as a list."
+        )
     has_channel_axis = n_channels > 1 or shape[-1:] == (1,)
     if len(shape) != (4 if has_channel_axis else 3):
         return False

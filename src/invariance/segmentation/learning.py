@@ -1,14 +1,18 @@
 """The stages of learning to label pixels: borrowing pixels, learning filters, fitting a head for every round."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import log_loss
+from threadpoolctl import threadpool_limits
 
+from invariance._core.parallel import map_jobs
 from invariance._core.progress import track
 from invariance.jungles import InvariantFeatures
 from invariance.jungles.heads import fit_head
+from invariance.segmentation.boosted import fast_predictor
 from invariance.segmentation.dense import BANK_ALONE, context_of, predict_maps
 from invariance.segmentation.description import Description
 from invariance.segmentation.inputs import Labelled
@@ -55,7 +59,7 @@ def borrow_pixels(labelled: Labelled, pixels: Pixels, n_wanted: int, make_head: 
         if len(places) == 0:
             continue
         rows, cols = np.divmod(places, mask.shape[1])
-        probabilities = guess.predict_proba(BANK_ALONE.at(image, rows, cols, n_jobs))
+        probabilities = fast_predictor(guess).predict_columns(BANK_ALONE.at(image, rows, cols, n_jobs).T)
         ranked = np.sort(probabilities, axis=1)
         sure = rng.permutation(np.flatnonzero(ranked[:, -1] - ranked[:, -2] > SURE))[: n_others // len(chosen) + 1]
         codes = guess.classes_[probabilities[sure].argmax(axis=1)]
@@ -87,26 +91,35 @@ def fit_rounds(
     """One fitted head a round; a single one if the pixels cannot be parted into folds that hold all classes."""
     own = describe_pixels(description, labelled.images, pixels, n_jobs)
     features, heads = own, []
+    if folds is None:
+        return [_fit(make_head, own, pixels.codes)]
     fold_heads: list[list[Any]] = [[] for _ in range(N_FOLDS)]
-    n_rounds = 1 if folds is None else n_rounds
-    for number in range(n_rounds):
-        heads.append(_fit(make_head, features, pixels.codes))
-        if number + 1 == n_rounds:
-            return heads
-        context: np.ndarray | None = None
-        for fold, chain in enumerate(fold_heads):
-            others = folds != fold
-            chain.append(_fit(make_head, features[others], pixels.codes[others]))
-            judged = np.flatnonzero(~others)
-            seen = _describe_context(labelled, pixels.take(judged), description, chain, n_jobs)
-            context = np.empty((len(own), seen.shape[1]), np.float32) if context is None else context
-            context[judged] = seen
+    for _ in range(n_rounds - 1):
+        seen = [np.full(len(own), True), *(folds != fold for fold in range(N_FOLDS))]
+        fitted = map_jobs(partial(_fit_some, make_head, features, pixels.codes), seen, n_jobs)
+        heads.append(fitted[0])
+        for chain, head in zip(fold_heads, fitted[1:], strict=True):
+            chain.append(head)
+        judged = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
+        contexts = [
+            _describe_context(labelled, pixels.take(places), description, chain, n_jobs)
+            for places, chain in zip(judged, fold_heads, strict=True)
+        ]
+        context = np.empty((len(own), contexts[0].shape[1]), np.float32)
+        context[np.concatenate(judged)] = np.concatenate(contexts)
         features = np.concatenate([own, context], axis=1)
-    return heads
+    return [*heads, _fit(make_head, features, pixels.codes)]
+
+
+def _fit_some(make_head: MakeHead, features: np.ndarray, codes: np.ndarray, rows: np.ndarray) -> Any:
+    return _fit(make_head, features[rows], codes[rows])
 
 
 def _fit(make_head: MakeHead, features: np.ndarray, codes: np.ndarray) -> Any:
-    return fit_head(make_head(len(codes)), features, codes, np.ones(len(codes)))
+    # Boosting on two threads saves a third of the time on an idle machine, and takes twenty times as long on a busy
+    # one, where its threads wait for each other; so heads are fitted beside each other instead.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return fit_head(make_head(len(codes)), features, codes, np.ones(len(codes)))
 
 
 def _describe_context(labelled: Labelled, pixels: Pixels, description, heads, n_jobs) -> np.ndarray:
@@ -128,12 +141,14 @@ def compare_patch_sizes(
 ) -> int | None:
     """The patch size whose filters, learned on one fold, let a head tell apart the pixels of the other best.
 
-    None if the pixels are too few to learn a filter of any size.
+    None if the pixels of a class are too few for that.
     """
     chosen = np.arange(0, len(pixels.codes), max(1, len(pixels.codes) // N_COMPARED))
     pixels, is_first = pixels.take(chosen), folds[chosen] == 0
     learn = np.flatnonzero(is_first)
     judge = np.flatnonzero(~is_first & np.isin(pixels.codes, pixels.codes[learn]))
+    if len(np.unique(pixels.codes[learn])) < 2 or len(np.unique(pixels.codes[judge])) < 2:
+        return None
     losses = {}
     for size in track(sizes, "choosing the patch size"):
         patches = cut_examples(images, pixels, size)

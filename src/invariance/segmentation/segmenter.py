@@ -106,7 +106,7 @@ class JungleSegmenter(BaseEstimator):
 
         Both may be lists or one array; an image with one axis more than its mask is in colour.
         """
-        rng = make_rng(self.random_state)
+        rng, n_rounds = make_rng(self.random_state), check_count("n_rounds", self.n_rounds)
         labelled = pair_up(images, masks, self.unlabelled, self.standardize)
         pixels = self._draw(labelled, rng)
         self._check_same_task(labelled)
@@ -115,7 +115,6 @@ class JungleSegmenter(BaseEstimator):
         folds = make_folds(pixels, len(self.classes_), rng)
         if not (self.warm_start and hasattr(self, "features_")):
             self._learn_filters(labelled, pixels, folds, rng)
-        n_rounds = check_count("n_rounds", self.n_rounds)
         self.heads_ = fit_rounds(
             labelled, pixels, folds, self._description(), self._make_head(rng), n_rounds, self.n_jobs
         )

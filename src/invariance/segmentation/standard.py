@@ -27,7 +27,10 @@ class StandardImage:
         return (self._floats(place) - self.mean) / self.deviation
 
     def _floats(self, place) -> np.ndarray:
-        part = as_float32(self.image[place])
+        part = np.asarray(self.image[place])
+        if part.dtype.kind not in "biuf":
+            raise ValueError(f"images must hold real numbers; got {part.dtype}. Convert them.")
+        part = as_float32(part)
         return part.reshape(*part.shape[:2], self.shape[2])
 
     def _measure(self) -> tuple[np.ndarray, np.ndarray]:
