@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
 from invariance.segmentation import _jit
 
 MAX_LEAVES = 32
+COLUMNS = ("is_leaf", "value", "left", "right", "feature_idx", "num_threshold")
 
 
 class MaskedTrees(NamedTuple):
@@ -50,7 +52,9 @@ class AnyHead:
 
     def predict_columns(self, features: np.ndarray) -> np.ndarray:
         """Probabilities (n, K) of columns (F, n)."""
-        return self.head.predict_proba(np.ascontiguousarray(features.T))
+        # Some heads start threads of their own, which would only get in the way of the other tiles'.
+        with threadpool_limits(limits=1, user_api="openmp"):
+            return self.head.predict_proba(np.ascontiguousarray(features.T))
 
 
 def fast_predictor(head: Any) -> MaskedBoosting | AnyHead:
@@ -67,7 +71,7 @@ def _as_masks(all_nodes: list[np.ndarray]) -> MaskedTrees:
     tests: list[tuple[int, float, int]] = []
     values: list[float] = []
     for nodes in all_nodes:
-        _collect(nodes, 0, 0, tests, values)
+        _collect([nodes[name].tolist() for name in COLUMNS], 0, 0, tests, values)
         first_test.append(len(tests))
         first_leaf.append(len(values))
     feature, threshold, kept = zip(*tests, strict=True) if tests else ((), (), ())
@@ -81,15 +85,16 @@ def _as_masks(all_nodes: list[np.ndarray]) -> MaskedTrees:
     )
 
 
-def _collect(nodes, node, n_before, tests, values) -> int:
+def _collect(columns: list[list], node: int, n_before: int, tests: list, values: list) -> int:
     """Append the tests and leaves below a node from left to right; how many leaves of the tree come before its end."""
-    if nodes["is_leaf"][node]:
-        values.append(nodes["value"][node])
+    is_leaf, value, left, right, feature, threshold = columns
+    if is_leaf[node]:
+        values.append(value[node])
         return n_before + 1
-    left_end = _collect(nodes, nodes["left"][node], n_before, tests, values)
+    left_end = _collect(columns, left[node], n_before, tests, values)
     on_the_left = (1 << left_end) - (1 << n_before)
-    tests.append((nodes["feature_idx"][node], nodes["num_threshold"][node], 0xFFFFFFFF & ~on_the_left))
-    return _collect(nodes, nodes["right"][node], left_end, tests, values)
+    tests.append((feature[node], threshold[node], 0xFFFFFFFF & ~on_the_left))
+    return _collect(columns, right[node], left_end, tests, values)
 
 
 def _round_down(thresholds: np.ndarray) -> np.ndarray:

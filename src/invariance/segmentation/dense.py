@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from invariance._core.parallel import map_jobs
 from invariance._core.progress import track
@@ -37,6 +36,7 @@ def predict_maps(
     # A further round needs the maps of its neighbours only; a small image needs no large tile.
     side = max(min(side, max(height, width)), REACH)
     bands = _bands(height, width, side)
+    description.prepare(side)
     predictors = [fast_predictor(head) for head in heads]
     maps = [np.empty((height, width, n_classes), np.float32) for _ in heads]
     described: dict[Tile, np.ndarray] = {}
@@ -78,6 +78,4 @@ def _apply(predictor: Any, features: np.ndarray) -> np.ndarray:
     """Features (F, h, w) -> probabilities (h, w, K)."""
     columns = features.reshape(len(features), -1)
     parts = (columns[:, start : start + N_COLUMNS] for start in range(0, columns.shape[1], N_COLUMNS))
-    # Some heads start threads of their own, which would only get in the way of the other tiles'.
-    with threadpool_limits(limits=1, user_api="openmp"):
-        return np.concatenate([predictor.predict_columns(part) for part in parts]).reshape(*features.shape[1:], -1)
+    return np.concatenate([predictor.predict_columns(part) for part in parts]).reshape(*features.shape[1:], -1)

@@ -20,6 +20,11 @@ class Description(NamedTuple):
 
     windows: WindowResponses | None
 
+    def prepare(self, side: int) -> None:
+        """Compute once what all tiles need, before several threads ask for it."""
+        if self.windows is not None:
+            self.windows.prepare(side)
+
     def everywhere(self, image: Planes, tile: Tile, side: int) -> np.ndarray:
         """Features (F, h, w) float32 of all pixels of a tile of at most side x side pixels."""
         part, features = self._begin(image, tile)

@@ -155,7 +155,16 @@ class JungleSegmenter(BaseEstimator):
         return predict_maps(self._description(), self.heads_, image, len(self.classes_), self.n_jobs)
 
     def _description(self) -> Description:
-        return Description(WindowResponses(self.features_, self.patch_size_, self.n_channels_))
+        """What describes pixels; kept from image to image, for the spectra of its kernels."""
+        kept = self.__dict__.get("_kept_description")
+        if kept is None or kept.windows.filters is not self.features_:
+            kept = Description(WindowResponses(self.features_, self.patch_size_, self.n_channels_))
+            self._kept_description = kept
+        return kept
+
+    def __getstate__(self):
+        """The state without what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_description"}
 
     def _draw(self, labelled: Labelled, rng) -> Pixels:
         sampling = check_choice("sampling", self.sampling, ("proportional", "balanced"))

@@ -16,7 +16,7 @@ from invariance.jungles import InvariantFeatures
 
 N_SCALES = 2
 # Pixels whose responses to all filters and members are held at once, and bytes of patches cut at once.
-CHUNK = 2048
+CHUNK = 512
 PATCH_BYTES = 64 * 2**20
 
 
@@ -48,6 +48,11 @@ class WindowResponses:
             [self.filters.transform(cut_windows(image, rows[block], cols[block], self.size)) for block in blocks]
         )
 
+    def prepare(self, side: int) -> None:
+        """Compute what `everywhere` needs for all tiles of that side."""
+        if self.filters.reduced_.linear:
+            self._kernel_spectra(_padded(side, self.size))
+
     def everywhere(self, image: np.ndarray, side: int) -> np.ndarray:
         """Responses (F, h, w) of all pixels of a tile of at most side x side pixels, given with `window_reach` around.
 
@@ -58,7 +63,7 @@ class WindowResponses:
         if not self.filters.reduced_.linear:
             rows, cols = np.mgrid[:height, :width].reshape(2, -1) + reach
             return np.ascontiguousarray(self.at(image, rows, cols).T).reshape(-1, height, width)
-        coordinates = self._coordinates(image, height, width, side + 2 * reach)
+        coordinates = self._coordinates(image, height, width, _padded(side, self.size))
         responses = np.empty((2, sum(map(len, self._members)), height * width), np.float32)
         for start in range(0, height * width, CHUNK):
             chunk = slice(start, start + CHUNK)
@@ -82,9 +87,8 @@ class WindowResponses:
             if len(dag.filters)
         ]
 
-    def _coordinates(self, image: np.ndarray, height: int, width: int, padded_side: int) -> np.ndarray:
+    def _coordinates(self, image: np.ndarray, height: int, width: int, side: int) -> np.ndarray:
         """Z of all pixels of the tile, (r, h w) float64."""
-        side = fft.next_fast_len(padded_side, real=True)
         spectra = self._kernel_spectra(side)
         tile = fft.rfft2(image.astype(np.float64), (side, side), axes=(0, 1))
         coordinates = np.empty((len(spectra), height, width))
@@ -97,7 +101,8 @@ class WindowResponses:
         """Conjugate spectra (r, c, side, side // 2 + 1) of the kernels, so that a product is a correlation."""
         if side not in self._spectra:
             kernels = _kernels(self.filters, self.size, self.n_channels)
-            self._spectra[side] = np.conj(fft.rfft2(kernels, (side, side)))
+            spectra = fft.rfft2(kernels, (side, side), workers=self.filters.n_jobs)
+            self._spectra[side] = np.conj(spectra, out=spectra)
         return self._spectra[side]
 
 
@@ -114,6 +119,11 @@ def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarr
         # To blur the image and then to correlate is to correlate with the blurred kernel; it ends inside its frame.
         kernels += ndimage.gaussian_filter(strided, (0, 0, step / 2, step / 2), mode="constant") if scale else strided
     return kernels
+
+
+def _padded(side: int, size: int) -> int:
+    """The side of the Fourier transform of a tile with `window_reach` around it."""
+    return fft.next_fast_len(side + 2 * window_reach(size), real=True)
 
 
 def _blur_radius(step: int) -> int:
