@@ -17,7 +17,8 @@ from sklearn.metrics import confusion_matrix_at_thresholds
 from invariance._core.checks import check_number
 from invariance._core.parallel import map_jobs
 
-THRESHOLDS = tuple(k / 20 for k in range(1, 20))
+# Finer towards 0: whoever is too sure of himself must still be judged at the threshold that is best for him.
+THRESHOLDS = (0.001, 0.003, 0.01, 0.025, *(k / 20 for k in range(1, 20)))
 ROUNDING = 1e-6  # a mean of float32 probabilities may leave 0..1 by as much
 
 
