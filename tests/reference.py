@@ -350,3 +350,149 @@ def filter_bank_at(plane, row, col, widths, tensor_widths, truncate):
         small, large = np.linalg.eigvalsh(tensor)
         described += [large, small]
     return np.array(described)
+
+
+# --- descriptors of windows -------------------------------------------------------------------------------------------
+
+
+def overlaps(start, stop, length):
+    """How much of each of `length` pixels lies between two places on their axis."""
+    return np.array([max(0.0, min(stop, pixel + 1) - max(start, pixel)) for pixel in range(length)])
+
+
+def cell_means(planes, box, size):
+    """The means (size, size, c) of the cells of one box (top, left, side) of planes (h, w, c), pixel by pixel."""
+    top, left, side = (int(value) for value in box)
+    edges = [place * side / size for place in range(size + 1)]
+    means = np.empty((size, size, planes.shape[2]))
+    for i, j in np.ndindex(size, size):
+        down = overlaps(top + edges[i], top + edges[i + 1], planes.shape[0])
+        across = overlaps(left + edges[j], left + edges[j + 1], planes.shape[1])
+        weights = np.outer(down, across)
+        means[i, j] = np.einsum("hw,hwc->c", weights, planes) / weights.sum()
+    return means
+
+
+def haar_transform(cells):
+    """The Haar transform of cells (size, size): each value a product with its wavelet, written out cell by cell."""
+    size = len(cells)
+    transformed = np.empty((size, size))
+    for i, j in np.ndindex(size, size):
+        step = (i | j) & -(i | j) or size // 2  # the largest power of two in both; at (0, 0) the square is the window
+        side = max(1, 2 * step)
+        top, left = i // side * side, j // side * side
+        wavelet = np.zeros((size, size))
+        for r, c in np.ndindex(side, side):
+            is_minus = (i & step and r >= step) != (j & step and c >= step)
+            wavelet[top + r, left + c] = (-1 if is_minus else 1) / side
+        transformed[i, j] = np.sum(wavelet * cells)
+    return transformed
+
+
+# --- codebooks: extremely randomized clustering trees, [Moosmann06] sec. 3 -------------------------------------------
+
+
+class Splitmix:
+    """splitmix64 in whole numbers of Python, from the state that it is published with."""
+
+    def __init__(self, seed):
+        self.state = int(seed)
+
+    def bits(self):
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    def below(self, n):
+        return (self.bits() >> 32) * n >> 32
+
+    def uniform(self):
+        return (self.bits() >> 11) / 2**53
+
+
+def entropy(things):
+    """Bits that one of the things says, on average."""
+    shares = [things.count(thing) / len(things) for thing in set(things)]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def split_score(labels, sides, supervised=True):
+    """(score, information) of a test, from the label and the side of every sample."""
+    labels, sides = list(labels), list(sides)
+    if not supervised:
+        n_sides = sides.count(True), sides.count(False)
+        return min(n_sides) / max(n_sides), entropy(sides)
+    shared = entropy(labels) + entropy(sides) - entropy(list(zip(labels, sides, strict=True)))
+    return 2 * shared / (entropy(labels) + entropy(sides)), shared
+
+
+def choose_test(descriptors, labels, supervised, max_trials, min_score, midway, draw):
+    """(feature, threshold, information), or None for samples that are identical, by the drawing of a forest."""
+    best, best_score, feature = None, -1.0, 0
+    for trial in itertools.count():
+        if trial < max_trials:
+            feature = draw.below(descriptors.shape[1])
+        elif best is None and trial < max_trials + descriptors.shape[1]:
+            feature = (feature + 1) % descriptors.shape[1]
+        else:
+            return best
+        values = descriptors[:, feature]
+        low, high = values.min(), values.max()
+        if low == high:
+            continue
+        if midway:
+            pair = [float(values[draw.below(len(values))]) for _ in range(2)]
+            cut = np.float32(sum(pair) / 2)
+        else:
+            cut = np.float32(float(low) + draw.uniform() * (float(high) - float(low)))
+        cut = cut if cut < high else low
+        score, information = split_score(labels, values <= cut, supervised)
+        # Sums in another order differ in the last digits; equally good tests must not be told apart by these.
+        if score > best_score + 1e-12:
+            best, best_score = (feature, cut, information), score
+            if score >= min_score - 1e-12:
+                return best
+
+
+def grow_clustering_tree(descriptors, labels, supervised, max_trials, min_score, midway, seed):
+    """{node: (feature, threshold, left, gain)} of a tree's inner nodes, grown by recursion, left child first."""
+    nodes, draw, numbers = {}, Splitmix(seed), itertools.count(1)
+
+    def grow(node, rows):
+        if len(rows) < 2 or (supervised and len(set(labels[rows].tolist())) == 1):
+            return
+        # By class, as a forest keeps its samples, so that the same drawn place is the same sample.
+        rows = sorted(rows, key=lambda row: (labels[row], row))
+        test = choose_test(descriptors[rows], labels[rows], supervised, max_trials, min_score, midway, draw)
+        if test is None:
+            return
+        feature, cut, information = test
+        left, right = next(numbers), next(numbers)
+        nodes[node] = feature, cut, left, information * len(rows) / len(labels)
+        grow(left, [row for row in rows if descriptors[row, feature] <= cut])
+        grow(right, [row for row in rows if descriptors[row, feature] > cut])
+
+    grow(0, list(range(len(labels))))
+    return nodes
+
+
+def prune_clustering_tree(nodes, n_leaves, min_gain):
+    """The inner nodes that stay: of those above two leaves, the one of lowest gain goes, until it need not."""
+    nodes = dict(nodes)
+    while nodes:
+        lowest = [node for node, (_, _, left, _) in nodes.items() if left not in nodes and left + 1 not in nodes]
+        node = min(lowest, key=lambda node: (nodes[node][3], node))
+        if nodes[node][3] >= min_gain and (n_leaves is None or len(nodes) + 1 <= n_leaves):
+            break
+        del nodes[node]
+    return nodes
+
+
+def walk_clustering_tree(tree, descriptor):
+    """The leaf that one descriptor reaches."""
+    node = 0
+    while tree.left[node] >= 0:
+        node = tree.left[node] + int(descriptor[tree.feature[node]] > tree.threshold[node])
+    return node

@@ -1,4 +1,6 @@
+from . import codebooks as codebooks
 from . import datasets as datasets
+from . import descriptors as descriptors
 from . import images as images
 from . import jungles as jungles
 from . import models as models
@@ -6,6 +8,10 @@ from . import report as report
 from . import segmentation as segmentation
 from . import transformations as transformations
 from ._version import __version__ as __version__
+from .codebooks import BagOfFeatures as BagOfFeatures
+from .codebooks import ClusteringForest as ClusteringForest
+from .codebooks import CodebookClassifier as CodebookClassifier
+from .codebooks import KMeansCodebook as KMeansCodebook
 from .jungles import InvariantFeatures as InvariantFeatures
 from .jungles import JungleClassifier as JungleClassifier
 from .jungles import TreeClassifier as TreeClassifier

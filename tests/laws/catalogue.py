@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from invariance.codebooks import ClusteringForest, KMeansCodebook
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
 from invariance.segmentation import JungleSegmenter
 from invariance.transformations import (
@@ -81,6 +82,10 @@ ESTIMATORS = [
     JungleClassifier(n_jungles=2, max_depth=3, max_steps=20, head="linear", random_state=0),
     TreeClassifier(max_depth=4, max_steps=20, random_state=0),
     InvariantFeatures(n_jungles=2, max_depth=3, max_steps=20, random_state=0),
+    ClusteringForest(n_trees=2, n_leaves=20, random_state=0),
+    ClusteringForest(n_trees=2, n_leaves=None, min_gain=0.01, max_trials="sqrt", threshold="samples", random_state=0),
+    KMeansCodebook(n_words=3, random_state=0),
+    KMeansCodebook(n_words=3, batch=True, max_iter=20, random_state=0),
 ]
 
 # Checks of scikit-learn's that an estimator cannot pass, by its name, with the reason.

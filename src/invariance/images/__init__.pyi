@@ -20,6 +20,7 @@ from .resizing import resize as resize
 from .resizing import resize_all as resize_all
 from .resizing import to_grey as to_grey
 from .subwindows import SubWindows as SubWindows
+from .subwindows import check_boxes as check_boxes
 from .subwindows import draw_boxes as draw_boxes
 from .subwindows import random_subwindows as random_subwindows
 from .subwindows import resample_boxes as resample_boxes

@@ -58,18 +58,27 @@ def resample_boxes(image: np.ndarray, boxes: np.ndarray, size: int) -> np.ndarra
 
     Larger squares are averaged over areas, smaller ones interpolated linearly.
     """
-    image, boxes = as_float32(image), np.asarray(boxes)
+    image = as_float32(image)
     check_count("size", size)
     if image.ndim not in (2, 3):
         raise ValueError(f"image must be (h, w) or (h, w, c); got shape {image.shape}.")
-    if boxes.ndim != 2 or boxes.shape[1] != 3 or boxes.dtype.kind not in "iu":
-        raise ValueError(f"boxes must be integers (n, 3) of top, left, side; got {boxes.dtype} of shape {boxes.shape}.")
-    sides = boxes[:, 2:]
-    outside = (boxes[:, :2] < 0) | (sides < 1) | (boxes[:, :2] + sides > image.shape[:2])
-    if outside.any():
-        index = int(outside.any(axis=1).argmax())
-        raise ValueError(f"boxes[{index}] = {boxes[index].tolist()} does not lie in the image of {image.shape[:2]}.")
+    boxes = check_boxes(boxes, image.shape)
     patches = np.empty((len(boxes), size, size, *image.shape[2:]), dtype=np.float32)
     for patch, (top, left, side) in zip(patches, boxes.tolist(), strict=True):
         patch[...] = stretch(image[top : top + side, left : left + side], size, size)
     return patches
+
+
+def check_boxes(boxes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Boxes (n, 3) of top, left, side as int64, all of them inside an image of `shape` (h, w, ...)."""
+    boxes = np.asarray(boxes)
+    if boxes.ndim != 2 or boxes.shape[1] != 3 or boxes.dtype.kind not in "iu":
+        raise ValueError(f"boxes must be integers (n, 3) of top, left, side; got {boxes.dtype} of shape {boxes.shape}.")
+    boxes = np.ascontiguousarray(boxes, np.int64)
+    corners, sides = boxes[:, :2], boxes[:, 2:]
+    # Subtracted from the shape, not added to the corners: a sum may overflow, and compiled loops trust this.
+    outside = ((corners < 0) | (sides < 1) | (corners > np.array(shape[:2]) - sides)).any(axis=1)
+    if outside.any():
+        index = int(outside.argmax())
+        raise ValueError(f"boxes[{index}] = {boxes[index].tolist()} does not lie in the image of {shape[:2]}.")
+    return boxes

@@ -1,3 +1,5 @@
+from .codebook_figures import word_figure as word_figure
+from .codebook_figures import word_map_figure as word_map_figure
 from .figures import bar_figure as bar_figure
 from .figures import confusion_figure as confusion_figure
 from .figures import image_grid_figure as image_grid_figure

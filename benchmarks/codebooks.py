@@ -1,0 +1,149 @@
+"""Clustering forests: building and coding against scikit-learn's trees and k-means, extraction against OpenCV.
+
+Run it from the repository with: python -m benchmarks.codebooks
+Windows are those of GRAZ-02's bikes and cars if they are there, else of generated pictures; every ratio is of two
+figures of this run.
+"""
+
+import time
+
+import cv2
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.ensemble import ExtraTreesClassifier, RandomTreesEmbedding
+
+from invariance.codebooks import BagOfFeatures, ClusteringForest
+from invariance.datasets import DatasetMissing, load_graz02
+from invariance.descriptors import HaarPatches
+from invariance.images import draw_boxes
+
+N_DESCRIPTORS, N_TREES, N_LEAVES, N_TRIALS = 20_000, 5, 1000, 50
+N_WINDOWS, N_REPEATS = 8000, 3
+
+
+def load_pictures(n_each=150):
+    """Pictures of two classes, and their labels."""
+    try:
+        classes = [load_graz02([name]).images[:n_each] for name in ("bikes", "cars")]
+        pictures = [picture for images in classes for picture in images]
+    except DatasetMissing:
+        rng = np.random.default_rng(0)
+        pictures = [cv2.resize(rng.random((24 + 8 * k % 48, 32, 3)), (320, 240)) for k in range(2 * n_each)]
+    return pictures, np.repeat([0, 1], len(pictures) // 2)
+
+
+def describe(pictures, labels, n_descriptors):
+    """Haar descriptors of random windows, as many of every picture, and the labels of their pictures."""
+    n_each, rng = -(-n_descriptors // len(pictures)), np.random.default_rng(0)
+    parts = [HaarPatches().describe(image, draw_boxes(image.shape, n_each, rng)) for image in pictures]
+    return np.concatenate(parts)[:n_descriptors], np.repeat(labels, n_each)[:n_descriptors]
+
+
+def seconds(function, n_repeats=N_REPEATS):
+    """The least of a few times: what the machine can do when nobody else is on it."""
+    times = []
+    for _ in range(n_repeats):
+        started = time.perf_counter()
+        result = function()
+        times.append(time.perf_counter() - started)
+    return min(times), result
+
+
+def compare_building(D, y):
+    ours = ClusteringForest(N_TREES, n_leaves=N_LEAVES, max_trials=N_TRIALS, n_jobs=2, random_state=0)
+    ours.fit(D[:200], y[:200])  # compile
+    ours_seconds, _ = seconds(lambda: ours.fit(D, y))
+    print(f"Building {N_TREES} trees of {N_LEAVES} leaves on {D.shape[0]:,} x {D.shape[1]}: ours {ours_seconds:.2f} s")
+    peers = {
+        "ExtraTreesClassifier(5, max_features=50)": ExtraTreesClassifier(
+            N_TREES, max_features=N_TRIALS, n_jobs=2, random_state=0
+        ),
+        "RandomTreesEmbedding(5, 1000 leaves)": RandomTreesEmbedding(
+            N_TREES, max_leaf_nodes=N_LEAVES, max_depth=None, n_jobs=2, random_state=0
+        ),
+    }
+    for name, peer in peers.items():
+        peer_seconds, _ = seconds(lambda peer=peer: peer.fit(D, y))
+        print(f"  {name}: {peer_seconds:.2f} s, ours takes {ours_seconds / peer_seconds:.2f} of it")
+    kmeans = KMeans(N_TREES * N_LEAVES, init="random", n_init=1, max_iter=300, random_state=0)
+    kmeans_seconds, _ = seconds(lambda: kmeans.fit(D), 1)
+    print(
+        f"  k-means, {N_TREES * N_LEAVES:,} centres, {kmeans.n_iter_} iterations: {kmeans_seconds:.1f} s, "
+        f"{kmeans_seconds / ours_seconds:.0f} times ours"
+    )
+    return ours, peers["ExtraTreesClassifier(5, max_features=50)"], kmeans
+
+
+def compare_coding(D, forest, trees, kmeans):
+    ours, _ = seconds(lambda: forest.transform(D))
+    theirs, _ = seconds(lambda: trees.apply(D))
+    words, _ = seconds(lambda: kmeans.predict(D), 1)
+    print(
+        f"Coding, descriptors a second: ours {len(D) / ours:,.0f}, sklearn apply {len(D) / theirs:,.0f} "
+        f"({theirs / ours:.1f} times), k-means {len(D) / words:,.0f} ({words / ours:.0f} times)"
+    )
+
+
+def show_growth(D, y):
+    print("Build time against √D N log k, in 1e-9 s a unit")
+
+    def unit(n, d, leaves):
+        forest = ClusteringForest(N_TREES, n_leaves=leaves, max_trials="sqrt", n_jobs=2, random_state=0)
+        took, _ = seconds(lambda: forest.fit(D[:n, :d], y[:n]), 2)
+        grown = N_TREES * np.sqrt(d) * n * np.log2(leaves)
+        print(f"  N {n:>6,}  D {d:>3}  leaves {leaves:>5,}: {took:.3f} s, {1e9 * took / grown:.2f}")
+
+    for n in (2500, 5000, 10_000, 20_000):
+        unit(n, 768, 1000)
+    for d in (48, 192, 768):
+        unit(20_000, d, 1000)
+    for leaves in (100, 1000, 4000):
+        unit(20_000, 768, leaves)
+
+
+def opencv_haar(image, boxes):
+    """What one would write with OpenCV: cut, resize, convert, transform, a window at a time."""
+    described = np.empty((len(boxes), 768), np.float32)
+    image = np.asarray(image, np.float32)
+    for row, (top, left, side) in zip(described, boxes.tolist(), strict=True):
+        patch = cv2.resize(image[top : top + side, left : left + side], (16, 16), interpolation=cv2.INTER_AREA)
+        hls = cv2.cvtColor(patch, cv2.COLOR_RGB2HLS)
+        hls[..., 0] /= 360
+        length = 16
+        while length > 1:
+            for axis in (0, 1):
+                part = np.moveaxis(hls[:length, :length], axis, 0).copy()
+                joined = np.concatenate([part[::2] + part[1::2], part[::2] - part[1::2]]) / np.sqrt(2)
+                np.moveaxis(hls[:length, :length], axis, 0)[...] = joined
+            length //= 2
+        row[:] = hls.reshape(-1)
+    return described
+
+
+def compare_extraction(pictures):
+    image = np.asarray(pictures[0], np.float32)
+    boxes = draw_boxes(image.shape, N_WINDOWS, np.random.default_rng(0))
+    HaarPatches().describe(image, boxes[:10])
+    ours, _ = seconds(lambda: HaarPatches().describe(image, boxes))
+    theirs, _ = seconds(lambda: opencv_haar(image, boxes), 1)
+    print(
+        f"Extraction on one core, Haar descriptors a second: ours {len(boxes) / ours:,.0f}, "
+        f"OpenCV {len(boxes) / theirs:,.0f}, {theirs / ours:.0f} times"
+    )
+
+
+def count_pictures(pictures, labels):
+    bag = BagOfFeatures(n_windows=N_WINDOWS, n_jobs=2, random_state=0).fit(pictures, labels)
+    bag.count(pictures[:2])
+    took, _ = seconds(lambda: bag.count(pictures[:100]), 1)
+    print(f"Pictures a second at {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")
+
+
+if __name__ == "__main__":
+    pictures, labels = load_pictures()
+    D, y = describe(pictures, labels, N_DESCRIPTORS)
+    compare_extraction(pictures)
+    forest, trees, kmeans = compare_building(D, y)
+    compare_coding(D, forest, trees, kmeans)
+    show_growth(D, y)
+    count_pictures(pictures, labels)

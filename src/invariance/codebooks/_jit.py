@@ -1,0 +1,210 @@
+"""Compiled loops of the clustering forests; each has its plain twin in tests/reference.py."""
+
+import numba
+import numpy as np
+
+# The rows of so few samples stay in the cache while all descendants of their node are grown, so features are read from
+# the rows; in larger nodes, from the columns.
+FEW_SAMPLES = 2048
+
+# splitmix64: a state raised by a constant before every draw, and scrambled. Numba's own generator is one for all calls
+# on a thread, so that trees would depend on which thread grows them.
+_STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+@numba.njit(cache=True, nogil=True)
+def random_bits(state):
+    """64 random bits; state (1,) uint64 moves on."""
+    state[0] += _STEP
+    bits = state[0]
+    bits = (bits ^ (bits >> _30)) * _FIRST
+    bits = (bits ^ (bits >> _27)) * _SECOND
+    return bits ^ (bits >> _31)
+
+
+@numba.njit(cache=True, nogil=True)
+def random_below(state, n):
+    """A whole number from 0 to n - 1, for n below 2^32."""
+    return np.int64(((random_bits(state) >> _32) * np.uint64(n)) >> _32)
+
+
+@numba.njit(cache=True, nogil=True)
+def grow_nodes(rows, columns, codes, order, x_log_x, supervised, max_trials, min_score, midway, seed, nodes):
+    """Fill `nodes` (feature, threshold, left, gain), each long enough for 2n - 1, and return how many there are.
+
+    rows (n, d) float32 and columns (d, n), its transpose; codes (n,) of the classes; order (n,) int32 the samples
+    sorted by class, which is rearranged; x_log_x (n + 1,) a table. A node is a range of `order`, sorted by class like
+    the whole, so that the classes on a side are counted segment by segment, without reading a label:
+
+        order   | a a a a b b c c c c c |   ->   | a b b c c | a a a c c c |
+    """
+    feature, threshold, left, gain = nodes
+    n_samples = len(order)
+    state = np.array([seed], np.uint64)
+    first, last = np.empty(len(feature), np.int64), np.empty(len(feature), np.int64)
+    waiting = np.empty(n_samples, np.int64)
+    values, moved = np.empty(n_samples, np.float32), np.empty(n_samples, np.int32)
+    ends = np.empty(n_samples, np.int64)
+    first[0], last[0], waiting[0] = 0, n_samples, 0
+    n_nodes, n_waiting = 1, 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        members = order[first[node] : last[node]]
+        feature[node], threshold[node], left[node], gain[node] = -1, 0, -1, 0
+        n_segments = mark_segments(members, codes, ends)
+        if len(members) < 2 or (supervised and n_segments == 1):
+            continue
+        chosen, cut, information = choose_test(
+            rows, columns, members, ends[:n_segments], x_log_x, supervised, max_trials, min_score, midway, state, values
+        )
+        if chosen < 0:
+            continue
+        gather(rows, columns, members, chosen, values)
+        middle = first[node] + part_stably(members, values, cut, moved)
+        feature[node], threshold[node], left[node] = chosen, cut, n_nodes
+        gain[node] = information * len(members) / n_samples
+        first[n_nodes], last[n_nodes] = first[node], middle
+        first[n_nodes + 1], last[n_nodes + 1] = middle, last[node]
+        # The left child is taken first: its samples are still in the cache.
+        waiting[n_waiting], waiting[n_waiting + 1] = n_nodes + 1, n_nodes
+        n_nodes, n_waiting = n_nodes + 2, n_waiting + 2
+    return n_nodes
+
+
+@numba.njit(cache=True, nogil=True)
+def choose_test(rows, columns, members, ends, x_log_x, supervised, max_trials, min_score, midway, state, values):
+    """(feature, threshold, information) of the best of `max_trials` random tests, or of the first to reach `min_score`.
+
+    If all features drawn are constant, the others are looked through for one that is not; feature -1 if there is none.
+    """
+    best_feature, best_cut, best_score, best_information = -1, np.float32(0), -1.0, 0.0
+    n_features, feature = len(columns), 0
+    for trial in range(max_trials + n_features):
+        if trial < max_trials:
+            feature = random_below(state, n_features)
+        elif best_feature < 0:
+            feature = (feature + 1) % n_features
+        else:
+            break
+        low, high = gather(rows, columns, members, feature, values)
+        if low == high:
+            continue
+        cut = draw_threshold(values[: len(members)], low, high, midway, state)
+        score, information = score_test(values, cut, ends, x_log_x, supervised)
+        if score > best_score:
+            best_feature, best_cut, best_score, best_information = feature, cut, score, information
+            if score >= min_score:
+                break
+    return best_feature, best_cut, best_information
+
+
+@numba.njit(cache=True, nogil=True)
+def gather(rows, columns, members, feature, values):
+    """Fill `values` with one feature of the members; its smallest and largest value."""
+    if len(members) <= FEW_SAMPLES:
+        return _take(rows[:, feature], members, values)
+    return _take(columns[feature], members, values)
+
+
+@numba.njit(cache=True, nogil=True)
+def _take(source, members, values):
+    # One pass: while a value is waited for, those before it are compared.
+    low = high = source[members[0]]
+    for i in range(len(members)):
+        value = source[members[i]]
+        values[i] = value
+        low = value if value < low else low
+        high = value if value > high else high
+    return low, high
+
+
+@numba.njit(cache=True, nogil=True)
+def draw_threshold(values, low, high, midway, state):
+    """A threshold in [low, high), so that neither side is empty: midway between two values, or uniform."""
+    if midway:
+        one, other = values[random_below(state, len(values))], values[random_below(state, len(values))]
+        cut = np.float32(0.5 * (np.float64(one) + np.float64(other)))
+    else:
+        share = np.float64(random_bits(state) >> _11) * 2.0**-53
+        cut = np.float32(low + share * (np.float64(high) - np.float64(low)))
+    return cut if cut < high else low
+
+
+@numba.njit(cache=True, nogil=True)
+def score_test(values, cut, ends, x_log_x, supervised):
+    """(score, information) of the test value <= cut, with the entropies in bits of classes, sides, and both.
+
+    A node's entropy times its samples is n log n - Σ n_c log n_c, so all of them are sums of entries of a table.
+    Supervised: 2 I(C,T) / (H_C + H_T), and I(C,T). Else: the smaller side's share of the larger, and H_T.
+    """
+    classes, both = 0.0, 0.0
+    start, n_left = 0, 0
+    for end in ends:
+        here = 0
+        for i in range(start, end):
+            here += values[i] <= cut
+        classes += x_log_x[end - start]
+        both += x_log_x[here] + x_log_x[end - start - here]
+        n_left += here
+        start = end
+    n_right = start - n_left
+    whole, sides = x_log_x[start], x_log_x[n_left] + x_log_x[n_right]
+    if not supervised:
+        return min(n_left, n_right) / max(n_left, n_right), (whole - sides) / start
+    information = max(0.0, whole - classes - sides + both)
+    return 2 * information / (2 * whole - classes - sides), information / start
+
+
+@numba.njit(cache=True, nogil=True)
+def mark_segments(members, codes, ends):
+    """Fill `ends` with where each class ends among members sorted by class; how many classes there are."""
+    n_segments = 0
+    for i in range(1, len(members)):
+        if codes[members[i]] != codes[members[i - 1]]:
+            ends[n_segments] = i
+            n_segments += 1
+    ends[n_segments] = len(members)
+    return n_segments + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def part_stably(members, values, cut, moved):
+    """Bring the members whose value is at most `cut` to the front, keeping the order on both sides; how many."""
+    n_left, n_right = 0, 0
+    for i in range(len(members)):
+        if values[i] <= cut:
+            members[n_left] = members[i]
+            n_left += 1
+        else:
+            moved[n_right] = members[i]
+            n_right += 1
+    members[n_left:] = moved[:n_right]
+    return n_left
+
+
+@numba.njit(cache=True, nogil=True)
+def follow_nodes(rows, words, roots, feature, threshold, following):
+    """Fill words (n, t) with the word that every row (n, d) reaches from every root (t,).
+
+    `following` is the left child of a node, whose right neighbour is the right child. The trees are walked side by
+    side, so that the next nodes of all of them are waited for at once; a leaf, feature -1 - word, stays where it is.
+    """
+    row = np.empty(rows.shape[1], np.float32)
+    places = np.empty(len(roots), np.int64)
+    for i in range(len(rows)):
+        # Read from end to end, a row is there much sooner than by jumps.
+        row[:] = rows[i]
+        places[:] = roots
+        is_moving = True
+        while is_moving:
+            is_moving = False
+            for tree in range(len(roots)):
+                node = places[tree]
+                asked = feature[node]
+                if asked >= 0:
+                    places[tree] = following[node] + (row[asked] > threshold[node])
+                    is_moving = True
+        for tree in range(len(roots)):
+            words[i, tree] = -1 - feature[places[tree]]

@@ -1,0 +1,56 @@
+"""The windows of pictures, drawn and described one picture at a time: never are all descriptors held."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from invariance._core.parallel import iterate_jobs
+from invariance.images import draw_boxes, read_image
+
+
+class Sampling(NamedTuple):
+    """How windows are drawn: how many, and their sides as shares of the picture's shorter side."""
+
+    n_windows: int
+    min_scale: float
+    max_scale: float
+
+
+class Described(NamedTuple):
+    """The windows of one picture: boxes (n, 3) of top, left, side, and descriptors (n, d)."""
+
+    boxes: np.ndarray
+    descriptors: np.ndarray
+
+
+def describe_windows(image: Any, descriptor: Any, sampling: Sampling, rng: np.random.Generator) -> Described:
+    """Random windows of a picture, given as an array or a path, and their descriptors."""
+    if isinstance(image, str | os.PathLike):
+        image = read_image(image)
+    image = np.asarray(image)
+    if image.ndim not in (2, 3) or image.size == 0:
+        raise ValueError(f"a picture must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
+    boxes = draw_boxes(image.shape, sampling.n_windows, rng, sampling.min_scale, sampling.max_scale)
+    return Described(boxes, descriptor.describe(image, boxes))
+
+
+def for_each_picture(
+    function: Callable[[Described], Any],
+    images: Sequence[Any],
+    descriptor: Any,
+    sampling: Sampling,
+    rngs: Sequence[np.random.Generator],
+    n_jobs: int | None,
+    label: str,
+) -> Iterator[Any]:
+    """`function` of the described windows of every picture, in order, a picture a thread."""
+    work = partial(_describe_one, function, images, descriptor, sampling)
+    return iterate_jobs(work, list(enumerate(rngs)), n_jobs, label)
+
+
+def _describe_one(function, images, descriptor, sampling, task):
+    index, rng = task
+    return function(describe_windows(images[index], descriptor, sampling, rng))

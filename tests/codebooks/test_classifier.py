@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from sklearn.metrics import roc_curve
+
+from invariance.codebooks import BagKernel, BagOfFeatures, ClusteringForest, CodebookClassifier, equal_error_rate
+from invariance.models import load, save
+
+
+def draw_pictures(n_each, seed):
+    """Noise, with a checkerboard somewhere in the pictures of the second class."""
+    rng = np.random.default_rng(seed)
+    pictures, labels = [], np.repeat([3, 8], n_each)
+    for label in labels:
+        picture = rng.random((48, 60)).astype(np.float32)
+        if label == 8:
+            top, left = rng.integers(0, 24), rng.integers(0, 36)
+            picture[top : top + 24, left : left + 24] = np.indices((24, 24)).sum(axis=0) // 3 % 2
+        pictures.append(picture)
+    return pictures, labels
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), n_windows=300, n_training_windows=60, max_scale=0.5)
+    return CodebookClassifier(bag, random_state=0).fit(*draw_pictures(20, 0))
+
+
+def test_it_learns(fitted):
+    pictures, labels = draw_pictures(20, 1)
+    assert fitted.score(pictures, labels) > 0.8
+    assert equal_error_rate(labels == 8, fitted.decision_function(pictures)) > 0.8
+
+
+def test_three_classes():
+    pictures, labels = draw_pictures(8, 2)
+    labels = labels.copy()
+    labels[:4] = 5
+    model = CodebookClassifier(BagOfFeatures(n_windows=50, n_training_windows=20), random_state=0).fit(pictures, labels)
+    assert model.decision_function(pictures).shape == (16, 3)
+    assert set(model.predict(pictures)) <= {3, 5, 8}
+
+
+def test_a_saved_classifier_decides_the_same(fitted, tmp_path):
+    pictures, _ = draw_pictures(5, 3)
+    again = load(save(fitted, tmp_path / "words.inv"))
+    np.testing.assert_array_equal(again.decision_function(pictures), fitted.decision_function(pictures))
+
+
+def test_words_of_a_class_fire_where_it_is(fitted):
+    picture = np.random.default_rng(4).random((48, 60)).astype(np.float32)
+    picture[10:34, 30:54] = np.indices((24, 24)).sum(axis=0) // 3 % 2
+    strength = fitted.word_map(picture, 8, n_windows=4000)
+    assert strength.shape == picture.shape
+    assert np.nanmean(strength[14:30, 34:50]) > np.nanmean(strength[:, :20]) + 0.1
+    both = fitted.word_map(picture, 3, n_windows=4000) + strength
+    np.testing.assert_allclose(both[np.isfinite(both)], 1, atol=1e-5)
+
+
+def test_the_windows_of_a_word_have_that_word(fitted):
+    pictures, _ = draw_pictures(2, 5)
+    described = fitted.bag_.windows_of(pictures[2], 200)
+    words = fitted.bag_.codebook_.transform(described.descriptors)
+    word = int(words[0, 1])
+    found = fitted.word_windows(pictures, word, n_windows=200)
+    np.testing.assert_array_equal(found[2], described.boxes[words[:, 1] == word])
+    assert len(found) == len(pictures)
+
+
+def test_the_equal_error_rate_lies_where_both_errors_are_equal():
+    rng = np.random.default_rng(0)
+    truth = rng.random(400) < 0.3
+    scores = truth + rng.standard_normal(400)
+    false_alarms, hits, _ = roc_curve(truth, scores, drop_intermediate=False)
+    nearest = np.argmin(np.abs(false_alarms - (1 - hits)))
+    assert equal_error_rate(truth, scores) == pytest.approx(hits[nearest], abs=0.01)
+    assert equal_error_rate(truth, truth.astype(float)) == 1
+    assert equal_error_rate(truth, -truth.astype(float)) == 0
+    assert equal_error_rate(truth, np.zeros(400)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("kind", ["chi2", "intersection"])
+def test_the_kernel_is_positive_definite(kind):
+    bags = np.random.default_rng(0).dirichlet(np.ones(30), 20)
+    kernel = BagKernel(kind)
+    K = kernel(bags)
+    np.testing.assert_array_equal(K, kernel(bags, bags))
+    np.testing.assert_allclose(np.diag(K), kernel.diag(bags))
+    np.testing.assert_allclose(K, K.T)
+    assert np.linalg.eigvalsh(K).min() > -1e-10
+    expected = [
+        [
+            np.minimum(x, y).sum() if kind == "intersection" else np.exp(-np.sum((x - y) ** 2 / (x + y)))
+            for y in bags[:4]
+        ]
+        for x in bags[:3]
+    ]
+    np.testing.assert_allclose(kernel(bags[:3], bags[:4]), expected)
+
+
+def test_mistakes_are_named(fitted):
+    picture = np.zeros((30, 30))
+    with pytest.raises(ValueError, match="label must be one of"):
+        fitted.word_map(picture, 99)
+    with pytest.raises(ValueError, match="word must be at most"):
+        fitted.word_windows([picture], 10**6)
+    with pytest.raises(ValueError, match="C must be"):
+        CodebookClassifier(C=-1).fit(*draw_pictures(2, 0))
+    with pytest.raises(ValueError, match="not negative"):
+        BagKernel()(-np.ones((2, 3)))
+    with pytest.raises(ValueError, match="kind must be"):
+        BagKernel("rbf")(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="as many words"):
+        BagKernel()(np.ones((2, 3)), np.ones((2, 4)))

@@ -1,0 +1,83 @@
+"""The k-means codebook: words are the nearest centres, and say what they stand for."""
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+from invariance.codebooks import KMeansCodebook
+from invariance.codebooks.posteriors import class_shares
+from invariance.models import ModelError, load, save
+from invariance.models._container import write_container
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    descriptors, codes = make_blobs(300, 5, centers=6, random_state=0)
+    return descriptors, np.array(["bike", "car"])[codes % 2]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["all at once", "in batches"])
+def codebook(request, blobs):
+    return KMeansCodebook(12, batch=request.param, random_state=0).fit(*blobs)
+
+
+def test_words_are_the_nearest_centres(codebook, blobs):
+    words = codebook.transform(blobs[0])
+    assert (words.dtype, words.shape) == (np.int32, (300, 1))
+    centres = codebook.kmeans_.cluster_centers_
+    assert codebook.n_words_ == len(centres) == 12
+    distances = np.linalg.norm(blobs[0][:, None] - centres, axis=2)
+    np.testing.assert_array_equal(words[:, 0], distances.argmin(axis=1))
+
+
+def test_posteriors_are_the_shares_of_classes_of_the_words(codebook, blobs):
+    descriptors, labels = blobs
+    words = codebook.transform(descriptors)[:, 0]
+    assert codebook.posteriors_.shape == (12, 2)
+    for word in np.unique(words):
+        expected = [np.mean(labels[words == word] == name) for name in ("bike", "car")]
+        np.testing.assert_allclose(codebook.posteriors_[word], expected)
+    np.testing.assert_array_equal(codebook.purity_, codebook.posteriors_.max(axis=1))
+
+
+def test_a_word_without_samples_has_the_shares_of_all():
+    shares = class_shares(np.array([[0], [2], [2], [2]]), np.array([1, 0, 0, 1]), n_words=3, n_classes=2)
+    np.testing.assert_allclose(shares, [[0, 1], [0.5, 0.5], [2 / 3, 1 / 3]])
+
+
+def test_labels_change_no_word(codebook, blobs):
+    blind = clone(codebook).fit(blobs[0])
+    assert (blind.classes_, blind.posteriors_, blind.purity_) == (None, None, None)
+    np.testing.assert_array_equal(blind.transform(blobs[0]), codebook.transform(blobs[0]))
+
+
+def test_another_seed_gives_other_words(codebook, blobs):
+    other = clone(codebook).set_params(random_state=1).fit(*blobs)
+    assert not np.array_equal(other.transform(blobs[0]), codebook.transform(blobs[0]))
+
+
+@pytest.mark.parametrize("name", ["n_words", "n_init", "max_iter"])
+def test_wrong_parameters_are_named(blobs, name):
+    with pytest.raises(ValueError, match=f"{name} must be .* got 0"):
+        KMeansCodebook(**{"n_words": 3, name: 0}).fit(*blobs)
+
+
+def test_more_words_than_descriptors_are_refused(blobs):
+    with pytest.raises(ValueError, match="n_words must be at most n_samples=300; got 5000"):
+        KMeansCodebook().fit(*blobs)
+
+
+def test_a_saved_codebook_codes_the_same(codebook, blobs, tmp_path):
+    loaded = load(save(codebook, tmp_path / "codebook.zip"))
+    np.testing.assert_array_equal(loaded.transform(blobs[0]), codebook.transform(blobs[0]))
+
+
+@pytest.mark.parametrize("forged", [np.zeros((12, 9), np.float32), np.zeros((12, 5)), np.zeros((0, 5), np.float32)])
+def test_forged_centres_are_refused(blobs, forged, tmp_path):
+    model = KMeansCodebook(12, random_state=0).fit(blobs[0])
+    model.kmeans_.cluster_centers_ = forged
+    write_container(tmp_path / "forged.zip", {}, skops.io.dumps(model))
+    with pytest.raises(ModelError, match="forged.zip.*centres"):
+        load(tmp_path / "forged.zip")
