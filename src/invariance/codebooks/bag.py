@@ -113,8 +113,11 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         codebook = ClusteringForest() if self.codebook is None else clone(self.codebook)
         unset = {"random_state": int(rng.integers(2**31)), "n_jobs": self.n_jobs}
         given = codebook.get_params(deep=False)
-        codebook.set_params(**{name: value for name, value in unset.items() if name in given and given[name] is None})
-        self.codebook_ = codebook.fit(_stack(described), labels)
+        lent = {name: value for name, value in unset.items() if name in given and given[name] is None}
+        self.codebook_ = codebook.set_params(**lent).fit(_stack(described), labels)
+        if "n_jobs" in lent:
+            # Counting gives every picture a thread of its own: the codebook must not start more.
+            self.codebook_.set_params(n_jobs=None)
         self.n_words_ = int(self.codebook_.n_words_)
         self.seed_ = int(rng.integers(2**31))
 
