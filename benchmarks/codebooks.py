@@ -36,7 +36,8 @@ def describe(pictures, labels, n_descriptors):
     """Haar descriptors of random windows, as many of every picture, and the labels of their pictures."""
     n_each, rng = -(-n_descriptors // len(pictures)), np.random.default_rng(0)
     parts = [HaarPatches().describe(image, draw_boxes(image.shape, n_each, rng)) for image in pictures]
-    return np.concatenate(parts)[:n_descriptors], np.repeat(labels, n_each)[:n_descriptors]
+    order = rng.permutation(n_each * len(pictures))[:n_descriptors]
+    return np.concatenate(parts)[order], np.repeat(labels, n_each)[order]
 
 
 def seconds(function, n_repeats=N_REPEATS):
@@ -102,22 +103,20 @@ def show_growth(D, y):
 
 
 def opencv_haar(image, boxes):
-    """What one would write with OpenCV: cut, resize, convert, transform, a window at a time."""
-    described = np.empty((len(boxes), 768), np.float32)
-    image = np.asarray(image, np.float32)
-    for row, (top, left, side) in zip(described, boxes.tolist(), strict=True):
-        patch = cv2.resize(image[top : top + side, left : left + side], (16, 16), interpolation=cv2.INTER_AREA)
-        hls = cv2.cvtColor(patch, cv2.COLOR_RGB2HLS)
-        hls[..., 0] /= 360
-        length = 16
-        while length > 1:
-            for axis in (0, 1):
-                part = np.moveaxis(hls[:length, :length], axis, 0).copy()
-                joined = np.concatenate([part[::2] + part[1::2], part[::2] - part[1::2]]) / np.sqrt(2)
-                np.moveaxis(hls[:length, :length], axis, 0)[...] = joined
-            length //= 2
-        row[:] = hls.reshape(-1)
-    return described
+    """What one would write with OpenCV: cut, resize and convert a window at a time, then transform all of them."""
+    patches = np.empty((len(boxes), 16, 16, 3), np.float32)
+    for patch, (top, left, side) in zip(patches, boxes.tolist(), strict=True):
+        small = cv2.resize(image[top : top + side, left : left + side], (16, 16), interpolation=cv2.INTER_AREA)
+        cv2.cvtColor(small, cv2.COLOR_RGB2HLS, dst=patch)
+    patches[..., 0] /= 360
+    length = 16
+    while length > 1:
+        for axis in (1, 2):
+            part = np.moveaxis(patches[:, :length, :length], axis, 1)
+            even, odd = part[:, ::2], part[:, 1::2]
+            part[:] = np.concatenate([even + odd, even - odd], axis=1) / np.float32(np.sqrt(2))
+        length //= 2
+    return patches.reshape(len(boxes), -1)
 
 
 def compare_extraction(pictures):
