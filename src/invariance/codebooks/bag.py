@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_count, check_number
-from invariance._core.randomness import make_rng, spawn_rngs
+from invariance._core.randomness import make_rng
 from invariance.codebooks.forest import ClusteringForest
 from invariance.codebooks.windows import Described, Sampling, describe_windows, for_each_picture
 from invariance.descriptors import HaarPatches
@@ -37,7 +37,8 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         occurs at all (the paper), "information" for whether it occurs more often than the threshold that tells most
         about the class, found for each word on the training pictures.
 
-    Pictures are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do.
+    Pictures are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do. Where
+    some of the training pictures are grey and some in colour, grey ones are taken for colours without saturation.
     """
 
     def __init__(
@@ -103,27 +104,38 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         rng = make_rng(self.random_state)
         n_images = _count_pictures(images)
         n_windows = check_count("n_training_windows", self.n_training_windows)
-        sampling, rngs = self._sampling(n_windows), spawn_rngs(rng, n_images)
-        described = list(
-            for_each_picture(
-                _descriptors_only, images, self._descriptor(), sampling, rngs, self.n_jobs, "describing windows"
-            )
-        )
+        self.in_colour_ = False
+        seeds = rng.integers(2**63, size=n_images)
+        described = self._describe_all(images, n_windows, seeds)
+        if len({part.shape[1] for part in described}) > 1:
+            # Some are grey and some in colour: the grey ones become colours without saturation.
+            self.in_colour_ = True
+            described = self._describe_all(images, n_windows, seeds)
         labels = None if y is None else _repeat_labels(y, n_images, n_windows)
         codebook = ClusteringForest() if self.codebook is None else clone(self.codebook)
         unset = {"random_state": int(rng.integers(2**31)), "n_jobs": self.n_jobs}
         given = codebook.get_params(deep=False)
         lent = {name: value for name, value in unset.items() if name in given and given[name] is None}
-        self.codebook_ = codebook.set_params(**lent).fit(_stack(described), labels)
+        self.codebook_ = codebook.set_params(**lent).fit(np.concatenate(described), labels)
         if "n_jobs" in lent:
             # Counting gives every picture a thread of its own: the codebook must not start more.
             self.codebook_.set_params(n_jobs=None)
         self.n_words_ = int(self.codebook_.n_words_)
         self.seed_ = int(rng.integers(2**31))
 
+    def _describe_all(self, images, n_windows: int, seeds: np.ndarray) -> list[np.ndarray]:
+        """The descriptors of so many windows of every picture."""
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        sampling, descriptor = self._sampling(n_windows), self._descriptor()
+        work = for_each_picture(
+            _descriptors_only, images, descriptor, sampling, rngs, self.n_jobs, "describing windows"
+        )
+        return list(work)
+
     def _sampling(self, n_windows: int) -> Sampling:
         max_scale = check_number("max_scale", self.max_scale, 0, 1)
-        return Sampling(n_windows, check_number("min_scale", self.min_scale, 0, max_scale), max_scale)
+        min_scale = check_number("min_scale", self.min_scale, 0, max_scale)
+        return Sampling(n_windows, min_scale, max_scale, self.in_colour_)
 
     def _descriptor(self):
         return HaarPatches() if self.descriptor is None else self.descriptor
@@ -185,15 +197,6 @@ def _repeat_labels(y, n_images: int, n_windows: int) -> np.ndarray:
 
 def _descriptors_only(described: Described) -> np.ndarray:
     return described.descriptors
-
-
-def _stack(parts: list[np.ndarray]) -> np.ndarray:
-    widths = {part.shape[1] for part in parts}
-    if len(widths) > 1:
-        raise ValueError(
-            f"pictures must be all grey or all in colour: their descriptors have {sorted(widths)} values. Convert some."
-        )
-    return np.concatenate(parts)
 
 
 def _count_pictures(images: Any) -> int:

@@ -12,11 +12,15 @@ from invariance.images import draw_boxes, read_image
 
 
 class Sampling(NamedTuple):
-    """How windows are drawn: how many, and their sides as shares of the picture's shorter side."""
+    """How windows are drawn: how many, and their sides as shares of the picture's shorter side.
+
+    `in_colour` gives grey pictures three equal channels, so that they are described like those in colour.
+    """
 
     n_windows: int
     min_scale: float
     max_scale: float
+    in_colour: bool
 
 
 class Described(NamedTuple):
@@ -33,6 +37,8 @@ def describe_windows(image: Any, descriptor: Any, sampling: Sampling, rng: np.ra
     image = np.asarray(image)
     if image.ndim not in (2, 3) or image.size == 0:
         raise ValueError(f"a picture must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
+    if sampling.in_colour and (image.ndim == 2 or image.shape[2] == 1):
+        image = np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
     boxes = draw_boxes(image.shape, sampling.n_windows, rng, sampling.min_scale, sampling.max_scale)
     return Described(boxes, descriptor.describe(image, boxes))
 
