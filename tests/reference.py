@@ -496,3 +496,89 @@ def walk_clustering_tree(tree, descriptor):
     while tree.left[node] >= 0:
         node = tree.left[node] + int(descriptor[tree.feature[node]] > tree.threshold[node])
     return node
+
+
+# --- hierarchies: neural responses and derived kernels by direct recursion, [Wibisono10] eq. (1)-(4) ------------------
+
+
+def patches_of(image, height, width, hop):
+    """{(row, col) of the grid: patch} of an image (h, w, c), where the patch lies inside it."""
+    rows = range(0, image.shape[0] - height + 1, hop)
+    cols = range(0, image.shape[1] - width + 1, hop)
+    return {
+        (row, col): image[i : i + height, j : j + width] for row, i in enumerate(rows) for col, j in enumerate(cols)
+    }
+
+
+def at_length_one(vector):
+    """A vector over its length, in float64; zero stays zero."""
+    vector = np.asarray(vector, np.float64)
+    length = math.sqrt(np.sum(vector**2))
+    return vector / length if length > 0 else vector
+
+
+def grey_histogram(patch, n_bins=101):
+    """How many pixels of a patch (h, w, c) have each grey level round((n_bins - 1) x), the channels side by side."""
+    counts = np.zeros((patch.shape[2], n_bins))
+    for row, col, channel in np.ndindex(patch.shape):
+        level = round(float(patch[row, col, channel]) * (n_bins - 1))
+        counts[channel, min(max(level, 0), n_bins - 1)] += 1
+    return counts.ravel()
+
+
+def windowed_maximum(values, window_rows, window_cols):
+    """The largest of every window of a grid of vectors (r, c, q), one window and one coordinate at a time."""
+    rows, cols, q = values.shape
+    largest = np.empty((rows - window_rows + 1, cols - window_cols + 1, q), values.dtype)
+    for row, col, k in np.ndindex(largest.shape):
+        largest[row, col, k] = max(values[row + i, col + j, k] for i, j in np.ndindex(window_rows, window_cols))
+    return largest
+
+
+def inner_kernel(f, g):
+    """The product of two patches at length 1."""
+    return float(np.sum(at_length_one(f) * at_length_one(g)))
+
+
+def histogram_kernel(f, g):
+    """The product of the histograms of two patches at length 1."""
+    return inner_kernel(grey_histogram(f), grey_histogram(g))
+
+
+def gaussian_kernel(templates):
+    """exp(-|f - g|² / 2d²) for the mean distance d of a template to its nearest other one."""
+    flat = [template.ravel().astype(np.float64) for template in templates]
+    nearest = [min(math.dist(one, other) for j, other in enumerate(flat) if j != i) for i, one in enumerate(flat)]
+    width = sum(nearest) / len(nearest)
+    return lambda f, g: math.exp(-(math.dist(f.ravel().astype(float), g.ravel().astype(float)) ** 2) / (2 * width**2))
+
+
+def pool_literally(values, pooling):
+    """ "max", "mean" or the p-norm of numbers under the uniform measure, sec. 3."""
+    if pooling == "max":
+        return max(values)
+    if pooling == "mean":
+        return sum(values) / len(values)
+    return (sum(abs(value) ** pooling for value in values) / len(values)) ** (1 / pooling)
+
+
+def neural_response(f, templates, kernel, pooling="max", hop=1):
+    """N of an image (h, w, c), eq. (1) and (3): its best match with each template of the last layer.
+
+    templates: for each layer, smallest patches first, an array (q, height, width, c); kernel: of two smallest patches.
+    """
+    *below, own = templates
+    patches = patches_of(f, *own.shape[1:3], hop).values()
+    response = []
+    for template in own:
+        matches = [derived_kernel(patch, template, below, kernel, pooling, hop) for patch in patches]
+        response.append(pool_literally(matches, pooling))
+    return np.array(response)
+
+
+def derived_kernel(f, g, templates, kernel, pooling="max", hop=1):
+    """K̂ of two images or patches of one size, eq. (2) and (4); with no layer below, the kernel they begin with."""
+    if not templates:
+        return kernel(f, g)
+    responses = [neural_response(image, templates, kernel, pooling, hop) for image in (f, g)]
+    return inner_kernel(*responses)

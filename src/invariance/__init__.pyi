@@ -1,6 +1,7 @@
 from . import codebooks as codebooks
 from . import datasets as datasets
 from . import descriptors as descriptors
+from . import hierarchies as hierarchies
 from . import images as images
 from . import jungles as jungles
 from . import models as models
@@ -12,6 +13,9 @@ from .codebooks import BagOfFeatures as BagOfFeatures
 from .codebooks import ClusteringForest as ClusteringForest
 from .codebooks import CodebookClassifier as CodebookClassifier
 from .codebooks import KMeansCodebook as KMeansCodebook
+from .hierarchies import DerivedKernel as DerivedKernel
+from .hierarchies import Layer as Layer
+from .hierarchies import NeuralResponse as NeuralResponse
 from .jungles import InvariantFeatures as InvariantFeatures
 from .jungles import JungleClassifier as JungleClassifier
 from .jungles import TreeClassifier as TreeClassifier
@@ -34,4 +38,5 @@ from .transformations import Scales as Scales
 from .transformations import Shears as Shears
 from .transformations import Shifts as Shifts
 from .transformations import check_group as check_group
+from .transformations import invariance_profile as invariance_profile
 from .transformations import tangent_vectors as tangent_vectors

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from invariance.codebooks import ClusteringForest, KMeansCodebook
+from invariance.hierarchies import Layer, NeuralResponse
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
 from invariance.segmentation import JungleSegmenter
 from invariance.transformations import (
@@ -86,6 +87,8 @@ ESTIMATORS = [
     ClusteringForest(n_trees=2, n_leaves=None, min_gain=0.01, max_trials="sqrt", threshold="samples", random_state=0),
     KMeansCodebook(n_words=3, random_state=0),
     KMeansCodebook(n_words=3, batch=True, max_iter=20, random_state=0),
+    NeuralResponse([Layer(1, n_templates=5)], kernel="gaussian", pooling="mean", random_state=0),
+    NeuralResponse(random_state=0),
 ]
 
 # Checks of scikit-learn's that an estimator cannot pass, by its name, with the reason.
@@ -96,6 +99,9 @@ ROWS_ARE_DRAWN = (
 EXPECTED_FAILURES = {
     name: {"check_sample_weight_equivalence_on_dense_data": ROWS_ARE_DRAWN}
     for name in ("JungleClassifier", "TreeClassifier", "InvariantFeatures")
+}
+EXPECTED_FAILURES["NeuralResponse"] = {
+    "check_sample_weight_equivalence_on_dense_data": "templates are drawn: twice the chance is not two equal rows"
 }
 
 # Estimators for images: what is irrelevant in them is stated, with a linear set, one that is not, and parts of one.

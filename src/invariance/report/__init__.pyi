@@ -10,5 +10,6 @@ from .jungle_figures import growth_figure as growth_figure
 from .jungle_figures import winners_figure as winners_figure
 from .jungle_graph import jungle_figure as jungle_figure
 from .members import describe_member as describe_member
+from .profile_figures import profile_figure as profile_figure
 from .provenance import software_versions as software_versions
 from .report import Report as Report

@@ -15,6 +15,7 @@ from invariance.transformations.groups import GroupReport, check_group
 from invariance.transformations.morphology import Morphology
 from invariance.transformations.operators import LinearStack, Operators
 from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination
+from invariance.transformations.profile import InvarianceProfile, invariance_profile
 from invariance.transformations.reduction import ReducedOperators, reduce_operators
 from invariance.transformations.responses import largest_responses, winning_members
 from invariance.transformations.sets import Custom, Identity, TransformationSet
@@ -29,6 +30,7 @@ __all__ = [
     "GroupReport",
     "Identity",
     "Illumination",
+    "InvarianceProfile",
     "LinearStack",
     "Morphology",
     "Operators",
@@ -41,6 +43,7 @@ __all__ = [
     "Shifts",
     "TransformationSet",
     "check_group",
+    "invariance_profile",
     "largest_responses",
     "reduce_operators",
     "tangent_operators",

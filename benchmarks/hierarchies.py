@@ -1,0 +1,117 @@
+"""Neural responses: encoding against the bare matrix products, low rank against full, growth, and memory.
+
+Run it from the repository with: python -m benchmarks.hierarchies
+Images are MNIST's if they are there, else generated; every ratio is of two figures of this run.
+"""
+
+import resource
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from invariance.datasets import DatasetMissing, load_mnist
+from invariance.hierarchies import Layer, NeuralResponse
+
+N_IMAGES, N_TEMPLATES, N_REPEATS = 1000, 500, 3
+MNIST_SIZES = (12, 20)
+
+
+def load_images(n):
+    try:
+        return np.asarray(load_mnist(n=n).images, np.float32) / 255
+    except DatasetMissing:
+        return np.random.default_rng(0).random((n, 28, 28), np.float32)
+
+
+def make_response(sizes=MNIST_SIZES, n_templates=N_TEMPLATES, rank=None, kernel="inner", hop=1):
+    embedding = None if rank is None else "pca"
+    layers = [Layer(size, n_templates, embedding, rank) for size in sizes]
+    return NeuralResponse(layers, kernel=kernel, hop=hop, n_jobs=2, random_state=0)
+
+
+def best(function, n_repeats=N_REPEATS):
+    """The least of a few times: what the machine can do when nobody else is on it."""
+    times = []
+    for _ in range(n_repeats):
+        started = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def time_products(n_images, side=28, sizes=MNIST_SIZES, n_templates=N_TEMPLATES):
+    """Seconds of nothing but the products: all positions of all images by all templates, layer by layer.
+
+    As many images at once as fit 64 MB of responses, on two BLAS threads.
+    """
+    rng = np.random.default_rng(0)
+    depth, total = sizes[0] ** 2, 0.0
+    for size in sizes:
+        positions = (side - size + 1) ** 2
+        n_together = max(1, 64 * 2**20 // (4 * positions * n_templates))
+        vectors = rng.random((n_together * positions, depth), np.float32)
+        templates = rng.random((n_templates, depth), np.float32)
+        out = np.empty((len(vectors), n_templates), np.float32)
+        with threadpool_limits(limits=2, user_api="blas"):
+            seconds = best(lambda v=vectors, t=templates, o=out: np.matmul(v, t.T, out=o), 5)
+        total += seconds * n_images / n_together
+        depth = n_templates
+    return total
+
+
+def compare_with_products(images):
+    full = make_response().fit(images)
+    full.transform(images[:20])
+    ours, bare = [], []
+    for _ in range(N_REPEATS):  # turn about, so that a busy spell of the machine hits both
+        ours.append(best(lambda: full.transform(images), 1))
+        bare.append(time_products(len(images)))
+    seconds, products = min(ours), min(bare)
+    print(
+        f"MNIST architecture, {len(images)} images: encoding {seconds:.3f} s ({len(images) / seconds:,.0f} a second), "
+        f"bare products {products:.3f} s, ratio {seconds / products:.2f}"
+    )
+    for kernel, rank in (("inner", 25), ("histogram", None), ("histogram", 25)):
+        other = make_response(rank=rank, kernel=kernel).fit(images)
+        taken = best(lambda other=other: other.transform(images))
+        name = kernel if rank is None else f"{kernel}, rank {rank}"
+        print(f"  {name}: {taken:.3f} s, {seconds / taken:.2f} times as fast as the full inner product")
+
+
+def show_growth(images):
+    print("Growth, microseconds an image")
+    some = images[:200]
+
+    def row(name, response, pictures):
+        response.fit(pictures)
+        taken = best(lambda: response.transform(pictures), 2)
+        print(f"  {name}: {1e6 * taken / len(pictures):,.0f}")
+
+    for n_templates in (125, 250, 500, 1000):
+        row(f"{n_templates} templates a layer", make_response(n_templates=n_templates), some)
+    for sizes in ((12,), (12, 20), (12, 16, 20), (12, 15, 18, 21)):
+        row(f"patches {sizes}", make_response(sizes), some)
+    for factor in (1, 2, 3):
+        larger = np.kron(some[:50], np.ones((1, factor, factor), np.float32))
+        row(f"images {28 * factor} x {28 * factor}", make_response(), larger)
+
+
+def measure_memory():
+    """Peak beyond the pictures, of 1,000 colour pictures of 100 x 100 in the Caltech architecture."""
+    pictures = np.random.default_rng(0).random((1000, 100, 100, 3), np.float32)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    make_response((24, 60), hop=3).fit(pictures[:200]).transform(pictures)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"1,000 colour pictures 100 x 100, patches 24 and 60, hop 3: {time.perf_counter() - started:.1f} s, "
+        f"{peak / 2**20:.2f} GB resident at the peak, {(peak - before) / 2**20:.2f} GB more than before"
+    )
+
+
+if __name__ == "__main__":
+    images = load_images(N_IMAGES)
+    measure_memory()
+    compare_with_products(images)
+    show_growth(images)

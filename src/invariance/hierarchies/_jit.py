@@ -1,0 +1,121 @@
+"""Compiled loops of hierarchies: cutting and normalising patches, running histograms, running maxima."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _normalize(vector):
+    """To length 1, in place; zeros stay zeros. The sum may be taken in any order, so that it is taken in parallel."""
+    total = 0.0
+    for k in range(vector.shape[0]):
+        total += np.float64(vector[k]) * np.float64(vector[k])
+    if total > 1e-60:
+        scale = np.float32(1 / np.sqrt(total))
+        for k in range(vector.shape[0]):
+            vector[k] *= scale
+    elif total > 0:  # so faint that the factor does not fit float32
+        for k in range(vector.shape[0]):
+            vector[k] = np.float32(np.float64(vector[k]) / np.sqrt(total))
+
+
+@njit(cache=True, nogil=True)
+def normalize_rows(values):
+    """Every row (n, q) to length 1, in place; a row of zeros stays zero."""
+    for row in range(values.shape[0]):
+        _normalize(values[row])
+
+
+@njit(cache=True, nogil=True)
+def cut_patches(lines, height, width, n_channels, hop, normalized, out):
+    """Patches of an image, at every `hop`-th row and column, into out (rows, cols, height * width * n_channels).
+
+    `lines` (h, w * n_channels) is the image, its channels beside one another. Normalised patches have length 1; a patch
+    of zeros stays zero.
+    """
+    length = width * n_channels
+    for row in range(out.shape[0]):
+        for col in range(out.shape[1]):
+            patch = out[row, col]
+            left = col * hop * n_channels
+            for i in range(height):
+                line = lines[row * hop + i]
+                for k in range(length):
+                    patch[i * length + k] = line[left + k]
+            if normalized:
+                _normalize(patch)
+
+
+@njit(cache=True, nogil=True)
+def cut_histograms(codes, height, width, hop, n_bins, out):
+    """Histograms of length 1 of all patches of an image of bin numbers (h, w, c), one a channel, side by side.
+
+    out is (rows, cols, c * n_bins). Along a row the counts of a patch are those of its neighbour, less the columns that
+    are left behind, plus those that are new.
+    """
+    n_channels = codes.shape[2]
+    counts = np.empty(n_channels * n_bins, np.int64)
+    for row in range(out.shape[0]):
+        top = row * hop
+        counts[:] = 0
+        for col in range(out.shape[1]):
+            left = col * hop
+            first_new = left if col == 0 or hop >= width else left + width - hop
+            if col > 0:
+                for i in range(top, top + height):
+                    for j in range(left - hop, min(left, left - hop + width)):
+                        for channel in range(n_channels):
+                            counts[channel * n_bins + codes[i, j, channel]] -= 1
+            for i in range(top, top + height):
+                for j in range(first_new, left + width):
+                    for channel in range(n_channels):
+                        counts[channel * n_bins + codes[i, j, channel]] += 1
+            total = 0.0
+            for k in range(len(counts)):
+                total += np.float64(counts[k]) * counts[k]
+            scale = 1 / np.sqrt(total)
+            histogram = out[row, col]
+            for k in range(len(counts)):
+                histogram[k] = np.float32(counts[k] * scale)
+
+
+@njit(cache=True, nogil=True)
+def _maximum(one, other, out):
+    for k in range(out.shape[0]):
+        out[k] = one[k] if one[k] > other[k] else other[k]
+
+
+@njit(cache=True, nogil=True)
+def _slide(line, window, memory, out):
+    """Maxima of every `window` neighbours in line (n, q) into out (n - window + 1, q), by van Herk's algorithm.
+
+    A window is the end of one block of `window` vectors and the start of the next. The ends of a block, memory[k] from
+    its k-th vector on, and the start of the next, the last row of memory, are both grown one vector at a time, so each
+    vector is compared about three times, whatever the window.
+    """
+    n_windows = out.shape[0]
+    begun = memory[window]
+    for start in range(0, n_windows, window):
+        memory[window - 1] = line[start + window - 1]
+        for k in range(window - 2, -1, -1):
+            _maximum(memory[k + 1], line[start + k], memory[k])
+        out[start] = memory[0]
+        for k in range(1, min(window, n_windows - start)):
+            new = line[start + window + k - 1]
+            if k == 1:
+                begun[:] = new
+            else:
+                _maximum(begun, new, begun)
+            _maximum(memory[k], begun, out[start + k])
+
+
+@njit(cache=True, nogil=True)
+def running_maximum(values, window_rows, window_cols, along, memory, out):
+    """Maxima over windows of a grid of vectors: values (r, c, q) into out (r - wr + 1, c - wc + 1, q).
+
+    `along` (r, c - wc + 1, q) and `memory` (max(wr, wc) + 1, q) are room to work in.
+    """
+    for row in range(values.shape[0]):
+        _slide(values[row], window_cols, memory, along[row])
+    for col in range(along.shape[1]):
+        _slide(along[:, col], window_rows, memory, out[:, col])

@@ -1,0 +1,99 @@
+"""Filtering and pooling, layer by layer, from the smallest patches to the whole image: [Wibisono10] eq. (5).
+
+All patches of the smallest size are described once and shared by every larger patch they lie in. At each layer the
+vectors of all positions are compared with the templates in one matrix product, pooled over the positions inside each
+larger patch, and normalised. One image is encoded at a time: its grids stay in the processor's cache, and its response
+cannot depend on the images beside it.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from invariance.hierarchies._jit import normalize_rows
+from invariance.hierarchies.initial import N_BINS, PatchKernel, describe_patches
+from invariance.hierarchies.pooling import pool, pool_all, pool_parts
+
+BAND_BYTES = 256 * 2**20
+
+
+class Architecture(NamedTuple):
+    """What is given before anything is learned: patch sizes from small to large, the hop, the p of the pooling."""
+
+    sizes: list[tuple[int, int]]
+    hop: int
+    p: float
+    kernel: str | Callable
+
+
+class Stage(NamedTuple):
+    """What is learned of a layer: its templates as vectors (q, k), and what brings other vectors to that form."""
+
+    templates: np.ndarray
+    embedding: Any
+    patch_kernel: PatchKernel | None
+
+    def compare(self, vectors: np.ndarray) -> np.ndarray:
+        """The layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""
+        if self.patch_kernel is not None:
+            return self.patch_kernel.compare(vectors, self.templates)
+        return embed(vectors, self.embedding) @ self.templates.T
+
+
+def embed(vectors: np.ndarray, embedding: Any) -> np.ndarray:
+    """Vectors (n, d) in the coordinates of a fitted embedding, if there is one: (n, k) float32."""
+    return vectors if embedding is None else np.asarray(embedding.transform(vectors), np.float32)
+
+
+def encode(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage]) -> np.ndarray:
+    """The normalised vector of an image (h, w, c) after so many stages: (q,) float32.
+
+    With no stage it is the description of the image as one patch. A large image goes in bands of rows.
+    """
+    if not stages:
+        return describe_patches(image, image.shape[:2], architecture.hop, architecture.kernel)[0, 0]
+    size = architecture.sizes[len(stages) - 1]
+    rows = (image.shape[0] - size[0]) // architecture.hop + 1
+    n_bands = min(rows, _count_bands(image.shape, architecture, stages))
+    edges = [rows * k // n_bands for k in range(n_bands + 1)]
+    parts, counts = [], []
+    for begin, end in pairwise(edges):
+        first, last = architecture.hop * begin, architecture.hop * (end - 1) + size[0]
+        responses = _respond(image[first:last], architecture, stages)
+        parts.append(pool_all(responses.reshape(-1, responses.shape[2]), architecture.p))
+        counts.append(end - begin)
+    pooled = pool_parts(parts, counts, architecture.p)[None]
+    normalize_rows(pooled)
+    return pooled[0]
+
+
+def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage]) -> np.ndarray:
+    """The last stage's responses (r, c, q) at all positions of its patches."""
+    hop = architecture.hop
+    vectors = describe_patches(image, architecture.sizes[0], hop, architecture.kernel)
+    responses = _compare_grid(stages[0], vectors)
+    for stage, (smaller, size) in zip(stages[1:], pairwise(architecture.sizes[: len(stages)]), strict=True):
+        window = ((size[0] - smaller[0]) // hop + 1, (size[1] - smaller[1]) // hop + 1)
+        rows, cols = (image.shape[0] - size[0]) // hop + 1, (image.shape[1] - size[1]) // hop + 1
+        # Where the hop does not divide the difference of two sizes, the last patches would reach beyond the image.
+        inside = responses[: rows + window[0] - 1, : cols + window[1] - 1]
+        vectors = pool(inside, window, architecture.p)
+        normalize_rows(vectors.reshape(-1, vectors.shape[2]))
+        responses = _compare_grid(stage, vectors)
+    return responses
+
+
+def _compare_grid(stage: Stage, vectors: np.ndarray) -> np.ndarray:
+    rows, cols, d = vectors.shape
+    return stage.compare(vectors.reshape(-1, d)).reshape(rows, cols, -1)
+
+
+def _count_bands(shape: tuple[int, ...], architecture: Architecture, stages: Sequence[Stage]) -> int:
+    """How many bands keep the widest grid of an image, its vectors and their responses, within `BAND_BYTES`."""
+    height, width = architecture.sizes[0]
+    positions = ((shape[0] - height) // architecture.hop + 1) * ((shape[1] - width) // architecture.hop + 1)
+    width_of_vector = N_BINS if architecture.kernel == "histogram" else height * width
+    values = width_of_vector * shape[2] + 3 * max(len(stage.templates) for stage in stages)
+    return -(-4 * positions * values // BAND_BYTES)

@@ -1,0 +1,173 @@
+"""Feature maps between layers: all of one changes nothing, part of one is the best part."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import FunctionTransformer
+
+from invariance.hierarchies import Layer, NeuralResponse
+from invariance.hierarchies.embedding import GaussianSubspace, PrincipalSubspace
+from invariance.hierarchies.initial import nearest_neighbour_gamma
+from tests import reference
+from tests.hierarchies.toys import draw_for, draw_signed, nearby, two_layers
+
+IMAGES = draw_signed((6, 9, 9))
+
+
+def fit(**last):
+    return NeuralResponse(two_layers(**last), random_state=0).fit(IMAGES)
+
+
+def vectors_of(model, patches):
+    """N̂ of patches of the second layer's size, by recursion."""
+    first = model.templates_[:1]
+    return np.array(
+        [reference.at_length_one(reference.neural_response(patch, first, reference.inner_kernel)) for patch in patches]
+    )
+
+
+def responses_by(model, image, compare):
+    """The response of an image by a comparison of N̂ of its patches (n, q) with those of the second templates (m, q)."""
+    patches = reference.patches_of(image[..., None], 5, 5, 1).values()
+    matches = compare(vectors_of(model, patches), vectors_of(model, model.templates_[1]))
+    return reference.at_length_one(matches.max(axis=0))
+
+
+@pytest.mark.parametrize("kernel", ["inner", "histogram"])
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_all_principal_components_are_no_embedding(kernel, pooling):
+    images = draw_for(kernel, (6, 9, 9))
+
+    def responses(embedding, n_components):
+        layers = [
+            Layer(3, 8, embedding=embedding, n_components=n_components),
+            Layer(5, 10, embedding=embedding, n_components=n_components),
+        ]
+        return NeuralResponse(layers, kernel, pooling, random_state=0).fit_transform(images)
+
+    np.testing.assert_allclose(responses("pca", 1000), responses(None, None), atol=2e-6)
+    assert np.abs(responses("pca", 2) - responses(None, None)).max() > 1e-3
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_few_are_the_truncated_svd_of_the_responses_of_the_templates(rank):
+    model = fit(embedding="pca", n_components=rank)
+
+    def compare(vectors, templates):
+        u, s, vt = np.linalg.svd(templates, full_matrices=False)
+        return vectors @ (u[:, :rank] * s[:rank] @ vt[:rank]).T
+
+    assert model.stages_[1].templates.shape == (5, rank)
+    for image in IMAGES[:2]:
+        np.testing.assert_allclose(model.transform(image[None])[0], responses_by(model, image, compare), atol=3e-6)
+
+
+def test_principal_components_are_not_centred_and_leave_the_lengths():
+    vectors = np.random.default_rng(0).random((30, 8)).astype(np.float32)
+    subspace = PrincipalSubspace(3).fit(vectors)
+    np.testing.assert_allclose(subspace.components_ @ subspace.components_.T, np.eye(3), atol=1e-6)
+    u, s, vt = np.linalg.svd(vectors.astype(float), full_matrices=False)
+    found = subspace.transform(vectors) @ subspace.components_
+    np.testing.assert_allclose(found, u[:, :3] * s[:3] @ vt[:3], atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_any_transformer_will_do(rank):
+    """scikit-learn's truncated SVD is not centred either."""
+    svd = TruncatedSVD(rank, algorithm="arpack", random_state=0)
+    found = fit(embedding=svd).transform(IMAGES)
+    np.testing.assert_allclose(found, fit(embedding="pca", n_components=rank).transform(IMAGES), atol=1e-5)
+    assert not hasattr(svd, "components_")
+
+
+def test_a_transformer_is_what_vectors_and_templates_go_through():
+    model = fit(embedding=FunctionTransformer(np.square))
+    for image in IMAGES[:2]:
+        expected = responses_by(model, image, lambda vectors, templates: vectors**2 @ (templates**2).T)
+        np.testing.assert_allclose(model.transform(image[None])[0], expected, atol=3e-6)
+        assert np.abs(expected - fit().transform(image[None])[0]).max() > 1e-3
+
+
+def test_all_components_of_the_kernel_kind_reproduce_the_gaussian_kernel():
+    vectors = draw_signed((20, 6))
+    subspace = GaussianSubspace(1000).fit(vectors)
+    distances = np.linalg.norm(vectors[:, None] - vectors, axis=2) + np.diag(np.full(20, np.inf))
+    assert subspace.gamma_ == pytest.approx(1 / (2 * distances.min(axis=1).mean() ** 2), rel=1e-5)
+    coordinates = subspace.transform(vectors)
+    np.testing.assert_allclose(coordinates @ coordinates.T, rbf_kernel(vectors, gamma=subspace.gamma_), atol=1e-5)
+    # And so between templates and anything else, whatever its own length is left out.
+    others = draw_signed((9, 6), seed=1)
+    expected = rbf_kernel(others, vectors, gamma=subspace.gamma_)
+    np.testing.assert_allclose(subspace.transform(others) @ coordinates.T, expected, atol=1e-5)
+
+
+def test_a_layer_with_all_of_them_compares_by_the_gaussian_kernel():
+    model = fit(embedding="kpca", n_components=5)
+
+    def compare(vectors, templates):
+        return rbf_kernel(vectors, templates, nearest_neighbour_gamma(templates))
+
+    for image in IMAGES[:2]:
+        np.testing.assert_allclose(model.transform(image[None])[0], responses_by(model, image, compare), atol=1e-5)
+
+
+@pytest.mark.parametrize("rank", [1, 4, 11])
+def test_few_are_the_best_approximation_of_the_gaussian_kernel(rank):
+    vectors = draw_signed((20, 6))
+    subspace = GaussianSubspace(rank, gamma=0.3).fit(vectors)
+    values, functions = np.linalg.eigh(rbf_kernel(vectors.astype(float), gamma=0.3))
+    best = functions[:, -rank:] * values[-rank:] @ functions[:, -rank:].T
+    coordinates = subspace.transform(vectors)
+    assert coordinates.shape == (20, rank)
+    np.testing.assert_allclose(coordinates @ coordinates.T, best, atol=1e-5)
+    # The largest come first.
+    np.testing.assert_allclose((coordinates**2).sum(axis=0), values[::-1][:rank], rtol=1e-4)
+
+
+def test_vectors_that_repeat_leave_fewer_components():
+    vectors = np.repeat(draw_signed((4, 3)), 5, axis=0)
+    subspace = GaussianSubspace(20, gamma=0.5).fit(vectors)
+    coordinates = subspace.transform(vectors)
+    assert coordinates.shape == (20, 4)
+    np.testing.assert_allclose(coordinates @ coordinates.T, rbf_kernel(vectors, gamma=0.5), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "gamma"),
+    [([[0.0], [1.0], [4.0]], 1 / (2 * (5 / 3) ** 2)), ([[2.0], [2.0]], 1.0), ([[3.0]], 1.0)],
+    ids=["distances", "all the same", "only one"],
+)
+def test_the_width_is_the_mean_distance_to_the_nearest(vectors, gamma):
+    assert nearest_neighbour_gamma(np.array(vectors)) == pytest.approx(gamma)
+
+
+class OnlyFits(BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("layer", "named"),
+    [
+        (Layer(3, embedding="isomap"), "embedding .*'pca', 'kpca'.*'isomap'"),
+        (Layer(3, embedding=7), "embedding .*7"),
+        (Layer(3, embedding=OnlyFits()), r"embedding .*OnlyFits\(\)"),
+        (Layer(3, n_components=4), "n_components=4 needs an embedding"),
+        (Layer(3, embedding="pca", n_components=0), "n_components .*0"),
+        (Layer(3, embedding="kpca", n_components=2.5), "n_components .*2.5"),
+    ],
+)
+def test_a_bad_embedding_is_named_with_its_value(layer, named):
+    layer.n_templates = 5
+    with pytest.raises(ValueError, match=named):
+        NeuralResponse([layer]).fit(IMAGES)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", nearby], ids=["gaussian", "a function"])
+def test_a_first_kernel_that_is_no_product_of_vectors_cannot_be_embedded(kernel):
+    with pytest.raises(ValueError, match="first layer.*'inner' or 'histogram'.*(gaussian|nearby)"):
+        NeuralResponse([Layer(3, 5, embedding="pca")], kernel=kernel).fit(IMAGES)
+    above = NeuralResponse(two_layers(embedding="pca", n_components=2), kernel=kernel, random_state=0)
+    assert above.fit_transform(IMAGES).shape == (6, 5)
