@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_count
-from invariance._core.parallel import iterate_jobs
+from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance._core.randomness import make_rng
 from invariance.hierarchies.embedding import make_embedding
 from invariance.hierarchies.encoding import Architecture, Stage, embed, encode
@@ -102,7 +102,8 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 )
             return Stage(vectors, None, learn_patch_kernel(self.architecture_.kernel, vectors))
         if embedding is not None:
-            embedding.fit(vectors)
+            with one_blas_thread():
+                embedding.fit(vectors)
         return Stage(np.ascontiguousarray(embed(vectors, embedding)), embedding, None)
 
     def _encode(self, images: np.ndarray, stages: Sequence[Stage], label: str) -> np.ndarray:

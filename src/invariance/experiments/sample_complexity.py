@@ -1,0 +1,179 @@
+"""How many examples a class are needed, [Wibisono10] sec. 6.3, fig. 3: two layers, three layers and pixels.
+
+Digits 2 to 9, shifted at random by up to 3 pixels each way, are given the class of the nearest of n training images a
+class by the derived kernel. Training images and templates are fixed; rates in per cent are means over random
+test sets of 30 images a class. The paper says: 65 % needs about 11 examples with two layers (patches of 12 pixels in
+28) and 5 with three (12, 20, 28), so two layers are better than none, and three better than two. Here two are better
+than none, but three are worse than two. "Attended" templates are drawn where there is ink, by the measure over
+positions of sec. 2.1, instead of anywhere in the image.
+Run it with: python -m invariance.experiments.sample_complexity [number of test sets] [file of the figure] [seed]
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy.spatial.distance import cdist
+
+from invariance._core.progress import track
+from invariance.datasets import load_mnist
+from invariance.hierarchies import Layer, NeuralResponse
+
+DIGITS = (2, 3, 4, 5, 6, 7, 8, 9)
+COUNTS = (1, 2, 3, 5, 8, 11, 15, 20, 30)
+N_TEST = 30
+N_TEMPLATES = 500
+N_TEMPLATE_IMAGES = 1000
+MAX_SHIFT = 3
+TARGET = 65
+NEEDED_IN_PAPER = {"2 layers": 11, "3 layers": 5}
+SIZES = {"2 layers": (12,), "3 layers": (12, 20)}
+METHODS = ("3 layers", "2 layers", "3 layers, attended", "2 layers, attended", "L2")
+
+
+class Curve(NamedTuple):
+    """A method's rates (runs, places) in per cent at some places, such as numbers of examples or of components."""
+
+    method: str
+    places: tuple[int, ...]
+    rates: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """Means (places,) over the runs."""
+        return self.rates.mean(axis=0)
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations (places,) over the runs; NaN for a single one."""
+        return self.rates.std(axis=0, ddof=1) if len(self.rates) > 1 else np.full(len(self.places), np.nan)
+
+
+class Digits:
+    """MNIST's training digits 2 to 9, from which disjoint sets of shifted images are drawn."""
+
+    def __init__(self, seed: int):
+        data = load_mnist()
+        labels = np.asarray(data.labels)
+        is_wanted = np.isin(labels, DIGITS)
+        self.images, self.labels = np.asarray(data.images)[is_wanted], labels[is_wanted]
+        self.rng = np.random.default_rng(seed)
+        self.unused = self.rng.permutation(len(self.labels))
+
+    def draw(self, n_each: int) -> tuple[np.ndarray, np.ndarray]:
+        """Images and labels, `n_each` a class, the first of every class first; none of them is ever drawn again."""
+        by_class = [self.unused[self.labels[self.unused] == digit][:n_each] for digit in DIGITS]
+        drawn = np.stack(by_class, axis=1).ravel()
+        self.unused = self.unused[~np.isin(self.unused, drawn)]
+        images = self.images[drawn].astype(np.float32) / 255
+        return shift_randomly(images, self.rng), self.labels[drawn]
+
+
+def shift_randomly(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Each image (n, h, w) moved by up to `MAX_SHIFT` whole pixels along each axis; what comes in is 0."""
+    height, width = images.shape[1:]
+    padded = np.pad(images, ((0, 0), (MAX_SHIFT, MAX_SHIFT), (MAX_SHIFT, MAX_SHIFT)))
+    corners = rng.integers(2 * MAX_SHIFT + 1, size=(len(images), 2))
+    return np.stack(
+        [image[top : top + height, left : left + width] for image, (top, left) in zip(padded, corners, strict=True)]
+    )
+
+
+def make_response(layers: str, seed: int, embedding: str | None = None, n_components: int | None = None):
+    """The hierarchy of "2 layers" or "3 layers" (the image is the last), each embedded alike."""
+    chosen = [Layer(size, N_TEMPLATES, embedding, n_components) for size in SIZES[layers]]
+    return NeuralResponse(chosen, n_jobs=2, random_state=seed)
+
+
+def classify(training: np.ndarray, labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray) -> float:
+    """The rate in per cent of the nearest neighbour among training rows (n, d), for test rows."""
+    return 100 * float(np.mean(labels[cdist(test, training).argmin(axis=1)] == test_labels))
+
+
+def run(
+    n_test_sets: int = 50, methods: Sequence[str] = METHODS, counts: Sequence[int] = COUNTS, seed: int = 0
+) -> list[Curve]:
+    """The curves of fig. 3: rates by training images a class."""
+    digits = Digits(seed)
+    template_images = digits.draw(N_TEMPLATE_IMAGES // len(DIGITS))[0]
+    training, labels = digits.draw(max(counts))
+    tests = [digits.draw(N_TEST) for _ in range(n_test_sets)]
+    curves = []
+    for method in methods:
+        represent = _learn(method, template_images, seed)
+        rows = represent(training)
+        rates = np.empty((n_test_sets, len(counts)))
+        for test_set, (test, test_labels) in enumerate(track(tests, method)):
+            test_rows = represent(test)
+            for place, count in enumerate(counts):
+                n = count * len(DIGITS)
+                rates[test_set, place] = classify(rows[:n], labels[:n], test_rows, test_labels)
+        curves.append(Curve(method, tuple(counts), rates))
+    return curves
+
+
+def _learn(method: str, template_images: np.ndarray, seed: int):
+    """What turns images into rows: a fitted hierarchy's responses, or the pixels themselves."""
+    if method == "L2":
+        return lambda images: images.reshape(len(images), -1).astype(np.float64)
+    layers, _, how = method.partition(", ")
+    attention = template_images.mean(axis=0) if how == "attended" else None
+    return make_response(layers, seed).fit(template_images, attention=attention).transform
+
+
+def count_needed(curve: Curve, target: float = TARGET) -> float:
+    """Where the mean rate first reaches the target, between two places by a straight line; NaN if it never does."""
+    means = curve.means
+    if not (means >= target).any():
+        return float("nan")
+    place = int(np.argmax(means >= target))
+    if place == 0:
+        return float(curve.places[0])
+    return float(np.interp(target, means[place - 1 : place + 1], curve.places[place - 1 : place + 1]))
+
+
+def as_table(title: str, label: str, curves: Sequence[Curve]) -> str:
+    """Means and deviations in plain text, a row a place, a column a method."""
+    width = max(13, *(len(curve.method) for curve in curves))
+    lines = [title, "  ".join([f"{label:>12}", *(f"{curve.method:>{width}}" for curve in curves)])]
+    for place in sorted({place for curve in curves for place in curve.places}):
+        cells = [_cell(curve, place) for curve in curves]
+        lines.append("  ".join([f"{place:>12}", *(f"{cell:>{width}}" for cell in cells)]))
+    return "\n".join(lines)
+
+
+def _cell(curve: Curve, place: int) -> str:
+    if place not in curve.places:
+        return "-"
+    index = curve.places.index(place)
+    return f"{curve.means[index]:.2f} ±{curve.deviations[index]:5.2f}"
+
+
+def plot(curves: Sequence[Curve], label: str = "training images a class", levels: Sequence[Curve] = ()) -> Figure:
+    """Mean rates with bars of one deviation; `levels` are methods with a single rate, drawn as dashed lines."""
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for curve in curves:
+        axes.errorbar(curve.places, curve.means, np.nan_to_num(curve.deviations), marker="o", ms=4, capsize=2,
+                      label=curve.method)  # fmt: skip
+    for number, level in enumerate(levels):
+        axes.axhline(level.means[0], ls="--", lw=1, color=f"C{number}", label=level.method)
+    axes.set(xlabel=label, ylabel="classified correctly, %")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    return figure
+
+
+if __name__ == "__main__":
+    n_test_sets = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    curves = run(n_test_sets, seed=int(sys.argv[3]) if len(sys.argv) > 3 else 0)
+    print(as_table(f"MNIST 2-9, shifted, rate in % over {n_test_sets} test sets", "examples", curves))
+    for curve in curves:
+        paper = f"; the paper says {NEEDED_IN_PAPER[curve.method]}" if curve.method in NEEDED_IN_PAPER else ""
+        needed = count_needed(curve)
+        ours = f"more than {max(curve.places)}" if np.isnan(needed) else f"{needed:.1f}"
+        print(f"{curve.method} needs {ours} examples a class for {TARGET} %{paper}")
+    if len(sys.argv) > 2:
+        plot(curves).savefig(sys.argv[2], dpi=150)
