@@ -582,3 +582,107 @@ def derived_kernel(f, g, templates, kernel, pooling="max", hop=1):
         return kernel(f, g)
     responses = [neural_response(image, templates, kernel, pooling, hop) for image in (f, g)]
     return inner_kernel(*responses)
+
+
+# --- tangents: [Simard98] and [Pozdnoukhov04] word for word, one pair of images at a time -----------------------------
+
+
+def tangent_distance(x, y, of_x=(), of_y=(), stiffness=0.0):
+    """The squared distance of vectors x and y when x may move along the tangents of_x and y along of_y, by lstsq.
+
+    With stiffness, a movement by the vector m of either image's own span costs stiffness times |m|².
+    """
+    frames = [orthonormal_columns(tangents, len(x)) for tangents in (of_x, of_y)]
+    directions = np.column_stack(frames)
+    system = np.vstack([directions, math.sqrt(stiffness) * np.eye(directions.shape[1])])
+    target = np.concatenate([np.asarray(y, float) - x, np.zeros(directions.shape[1])])
+    coordinates = np.linalg.lstsq(system, target, rcond=None)[0]
+    return float(np.sum((target - system @ coordinates) ** 2))
+
+
+def orthonormal_columns(tangents, size):
+    """An orthonormal basis (d, rank) of what the tangents (J, d), each at length 1, span well."""
+    tangents = [at_length_one(np.asarray(tangent, float)) for tangent in tangents]
+    if not tangents:
+        return np.zeros((size, 0))
+    left, values, _ = np.linalg.svd(np.column_stack(tangents), full_matrices=False)
+    return left[:, values**2 > max(1e-6 * values[0] ** 2, 1e-12)]
+
+
+def nearness_to_tangent(x, y, tangent, gamma_w):
+    """H(x|x', ℓ) with x' = y, eq. (7); a tangent of zeros leaves x' where it is."""
+    r = x - y
+    squared_length = float(tangent @ tangent)
+    along = (r @ tangent) ** 2 / squared_length if squared_length > 0 else 0.0
+    return math.exp(-(r @ r - along) / (2 * gamma_w**2))
+
+
+def tangent_product_kernel(x, y, of_y, sigma, gamma_w, eta=0.0):
+    """K_s(x, x'), eq. (8)."""
+    value = math.exp(-((x - y) @ (x - y)) / (2 * sigma**2))
+    for tangent in of_y:
+        value *= eta + nearness_to_tangent(x, y, tangent, gamma_w)
+    return value
+
+
+def tangent_sum_kernel(x, y, of_y, sigma, gamma_w, gamma_r):
+    """K_s of finite differences, eq. (13)."""
+    r = x - y
+    value = math.exp(-(r @ r) / (2 * sigma**2))
+    for tangent in of_y:
+        to_end = math.exp(-((r - tangent) @ (r - tangent)) / (2 * gamma_r**2))
+        value += nearness_to_tangent(x, y, tangent, gamma_w) * to_end
+    return value
+
+
+def two_sided(kernel, x, y, of_x, of_y, *widths):
+    """K_d, eq. (9), of a one-sided kernel."""
+    return (kernel(x, y, of_y, *widths) + kernel(y, x, of_x, *widths)) / 2
+
+
+def tangent_precision(tangents, size, sigma, gamma_w):
+    """P of eq. (8) with η = 0 as the Gaussian exp(-rᵀPr / 2): twice the L⁻¹ of eq. (11)."""
+    P = (1 / sigma**2 + len(tangents) / gamma_w**2) * np.eye(size)
+    for tangent in tangents:
+        squared_length = float(tangent @ tangent)
+        if squared_length > 0:
+            P -= np.outer(tangent, tangent) / (gamma_w**2 * squared_length)
+    return P
+
+
+def log_overlap(x, y, of_x, of_y, sigma, gamma_w, rho):
+    """log ∫ K_s(z, x)^ρ K_s(z, y)^ρ dz, eq. (10) with η = 0, by N x N matrices: completing the square, as eq. (12)."""
+    P, Q = (tangent_precision(tangents, len(x), sigma, gamma_w) for tangents in (of_x, of_y))
+    total = rho * (P + Q)
+    pull = rho * (P @ x + Q @ y)
+    exponent = -rho / 2 * (x @ P @ x + y @ Q @ y) + pull @ np.linalg.solve(total, pull) / 2
+    return exponent + len(x) / 2 * math.log(2 * math.pi) - np.linalg.slogdet(total)[1] / 2
+
+
+def tangent_overlap_kernel(x, y, of_x, of_y, sigma, gamma_w, rho):
+    """K_B of eq. (10), normalised by K_B(x, x) and K_B(y, y)."""
+    own = log_overlap(x, x, of_x, of_x, sigma, gamma_w, rho) + log_overlap(y, y, of_y, of_y, sigma, gamma_w, rho)
+    return math.exp(log_overlap(x, y, of_x, of_y, sigma, gamma_w, rho) - own / 2)
+
+
+def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, reach=9.0, n=201):
+    """The integral of eq. (10) in the plane, as a sum of eq. (8) over a fine grid around x and y."""
+    side = np.linspace(-reach, reach, n)
+    centre = (x + y) / 2
+    grid = np.stack(np.meshgrid(centre[0] + side, centre[1] + side, indexing="ij"), axis=-1)
+    values = np.ones((n, n))
+    for point, tangents in ((x, of_x), (y, of_y)):
+        r = grid - point
+        squared = (r**2).sum(axis=-1)
+        exponent = squared / (2 * sigma**2)
+        for tangent in tangents:
+            exponent += (squared - (r @ tangent) ** 2 / (tangent @ tangent)) / (2 * gamma_w**2)
+        values *= np.exp(-rho * exponent)
+    return float(values.sum() * (side[1] - side[0]) ** 2)
+
+
+def jittered_distance(x, y, jitters, squared):
+    """The mean of the least squared distance over versions of x and over versions of y; `jitters` gives an orbit."""
+    over_x = min(squared(version, y) for version in jitters(x))
+    over_y = min(squared(x, version) for version in jitters(y))
+    return (over_x + over_y) / 2

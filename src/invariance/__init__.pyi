@@ -7,6 +7,7 @@ from . import jungles as jungles
 from . import models as models
 from . import report as report
 from . import segmentation as segmentation
+from . import tangents as tangents
 from . import transformations as transformations
 from ._version import __version__ as __version__
 from .codebooks import BagOfFeatures as BagOfFeatures
@@ -22,6 +23,12 @@ from .jungles import TreeClassifier as TreeClassifier
 from .models import load as load
 from .models import save as save
 from .segmentation import JungleSegmenter as JungleSegmenter
+from .tangents import JitteredSVC as JitteredSVC
+from .tangents import TangentDistance as TangentDistance
+from .tangents import TangentOneClassSVM as TangentOneClassSVM
+from .tangents import TangentSVC as TangentSVC
+from .tangents import TangentVectorKernel as TangentVectorKernel
+from .tangents import VirtualSVC as VirtualSVC
 from .transformations import Affine as Affine
 from .transformations import Brightness as Brightness
 from .transformations import Contrast as Contrast

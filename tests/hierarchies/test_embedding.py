@@ -59,7 +59,7 @@ def test_few_are_the_truncated_svd_of_the_responses_of_the_templates(rank):
         u, s, vt = np.linalg.svd(templates, full_matrices=False)
         return vectors @ (u[:, :rank] * s[:rank] @ vt[:rank]).T
 
-    assert model.stages_[1].templates.shape == (5, rank)
+    assert model.stages_[1].filters.shape == (rank, 5)
     for image in IMAGES[:2]:
         np.testing.assert_allclose(model.transform(image[None])[0], responses_by(model, image, compare), atol=3e-6)
 

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from invariance.hierarchies import Layer, NeuralResponse, encoding
 from invariance.hierarchies.pooling import check_pooling, pool
+from invariance.hierarchies.scratch import Scratch
 from invariance.models import load, save
 from tests import reference
 from tests.hierarchies.toys import Quadratic, draw_blocks, draw_for, draw_images, draw_signed, nearby, two_layers
@@ -128,7 +129,7 @@ def test_a_hop_beyond_the_image_looks_at_its_corner_only():
 @pytest.mark.parametrize("pooling", ["max", "mean", 2, 3.5])
 def test_pooling_over_windows(pooling, window):
     values = draw_signed((6, 7, 3))
-    pooled = pool(values, window, check_pooling(pooling))
+    pooled = pool(values, window, check_pooling(pooling), Scratch())
     expected = np.empty((6 - window[0] + 1, 7 - window[1] + 1, 3))
     for row, col, k in np.ndindex(expected.shape):
         inside = values[row : row + window[0], col : col + window[1], k].astype(float)
@@ -138,7 +139,7 @@ def test_pooling_over_windows(pooling, window):
 
 @pytest.mark.parametrize("p", [1.0, 3.0])
 def test_what_is_pooled_can_be_normalised_in_place(p):
-    pooled = pool(draw_signed((6, 7, 3)), (2, 3), p)
+    pooled = pool(draw_signed((6, 7, 3)), (2, 3), p, Scratch())
     assert np.shares_memory(pooled, pooled.reshape(-1, 3))
 
 
@@ -332,7 +333,7 @@ class TestOneImageAtATime:
                 other = clone(model).set_params(n_jobs=n_jobs).fit(images)
                 np.testing.assert_array_equal(other.transform(images), responses)
             for ours, theirs in zip(model.stages_, other.stages_, strict=True):
-                np.testing.assert_array_equal(ours.templates, theirs.templates)
+                np.testing.assert_array_equal(ours.filters, theirs.filters)
 
     def test_the_seed_does(self, model, images):
         other = clone(model).set_params(random_state=1).fit(images)

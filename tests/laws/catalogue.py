@@ -8,6 +8,14 @@ from invariance.codebooks import ClusteringForest, KMeansCodebook
 from invariance.hierarchies import Layer, NeuralResponse
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
 from invariance.segmentation import JungleSegmenter
+from invariance.tangents import (
+    JitteredSVC,
+    TangentDistance,
+    TangentOneClassSVM,
+    TangentSVC,
+    TangentVectorKernel,
+    VirtualSVC,
+)
 from invariance.transformations import (
     Affine,
     Brightness,
@@ -89,6 +97,14 @@ ESTIMATORS = [
     KMeansCodebook(n_words=3, batch=True, max_iter=20, random_state=0),
     NeuralResponse([Layer(1, n_templates=5)], kernel="gaussian", pooling="mean", random_state=0),
     NeuralResponse(random_state=0),
+    TangentSVC(),
+    TangentSVC(TangentVectorKernel(form="sum", method="difference"), definite="clip"),
+    # A row of two or three features is no picture in which a shift by one pixel, the default, would not matter.
+    VirtualSVC(Brightness(3, limit=0.1)),
+    JitteredSVC(Brightness(3, limit=0.02)),
+    JitteredSVC(Identity(), distance=TangentDistance(sides="mean"), definite="flip"),
+    TangentOneClassSVM(),
+    TangentOneClassSVM(TangentVectorKernel(form="distribution"), nu=0.3, definite="clip"),
 ]
 
 # Checks of scikit-learn's that an estimator cannot pass, by its name, with the reason.

@@ -86,36 +86,41 @@ def _maximum(one, other, out):
 
 
 @njit(cache=True, nogil=True)
-def _slide(line, window, memory, out):
-    """Maxima of every `window` neighbours in line (n, q) into out (n - window + 1, q), by van Herk's algorithm.
+def _slide(source, first, apart, window, n_windows, memory, out, first_out, apart_out):
+    """Maxima of `window` neighbours along a line of vectors, by van Herk's algorithm.
 
-    A window is the end of one block of `window` vectors and the start of the next. The ends of a block, memory[k] from
-    its k-th vector on, and the start of the next, the last row of memory, are both grown one vector at a time, so each
-    vector is compared about three times, whatever the window.
+    The line is source[first], source[first + apart], ... of (n, q), its maxima go to out[first_out], out[first_out +
+    apart_out], ... A window is the end of one block of `window` vectors and the start of the next. The ends of a block,
+    memory[k] from its k-th vector on, and the start of the next, the last row of memory, are both grown one vector at a
+    time, so each vector is compared about three times, whatever the window.
     """
-    n_windows = out.shape[0]
     begun = memory[window]
     for start in range(0, n_windows, window):
-        memory[window - 1] = line[start + window - 1]
+        memory[window - 1] = source[first + (start + window - 1) * apart]
         for k in range(window - 2, -1, -1):
-            _maximum(memory[k + 1], line[start + k], memory[k])
-        out[start] = memory[0]
+            _maximum(memory[k + 1], source[first + (start + k) * apart], memory[k])
+        out[first_out + start * apart_out] = memory[0]
         for k in range(1, min(window, n_windows - start)):
-            new = line[start + window + k - 1]
+            new = source[first + (start + window + k - 1) * apart]
             if k == 1:
                 begun[:] = new
             else:
                 _maximum(begun, new, begun)
-            _maximum(memory[k], begun, out[start + k])
+            _maximum(memory[k], begun, out[first_out + (start + k) * apart_out])
 
 
 @njit(cache=True, nogil=True)
 def running_maximum(values, window_rows, window_cols, along, memory, out):
     """Maxima over windows of a grid of vectors: values (r, c, q) into out (r - wr + 1, c - wc + 1, q).
 
-    `along` (r, c - wc + 1, q) and `memory` (max(wr, wc) + 1, q) are room to work in.
+    `along` (r, c - wc + 1, q) and `memory` (max(wr, wc) + 1, q) are room to work in. All are taken as rows of vectors,
+    so that the compiler sees each vector lie in one piece.
     """
-    for row in range(values.shape[0]):
-        _slide(values[row], window_cols, memory, along[row])
-    for col in range(along.shape[1]):
-        _slide(along[:, col], window_rows, memory, out[:, col])
+    n_rows, n_cols, q = values.shape
+    n_out_rows, n_out_cols = out.shape[0], out.shape[1]
+    flat, flat_along = values.reshape(n_rows * n_cols, q), along.reshape(n_rows * n_out_cols, q)
+    flat_out = out.reshape(n_out_rows * n_out_cols, q)
+    for row in range(n_rows):
+        _slide(flat, row * n_cols, 1, window_cols, n_out_cols, memory, flat_along, row * n_out_cols, 1)
+    for col in range(n_out_cols):
+        _slide(flat_along, col, n_out_cols, window_rows, n_out_rows, memory, flat_out, col, n_out_cols)

@@ -15,6 +15,7 @@ import numpy as np
 from invariance.hierarchies._jit import normalize_rows
 from invariance.hierarchies.initial import N_BINS, PatchKernel, describe_patches
 from invariance.hierarchies.pooling import pool, pool_all, pool_parts
+from invariance.hierarchies.scratch import Scratch
 
 BAND_BYTES = 256 * 2**20
 
@@ -29,17 +30,21 @@ class Architecture(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What is learned of a layer: its templates as vectors (q, k), and what brings other vectors to that form."""
+    """What is learned of a layer: its templates as columns (k, q), and what brings other vectors to their form.
 
-    templates: np.ndarray
+    Columns that lie in one piece row by row make the product a fifth faster than rows do.
+    """
+
+    filters: np.ndarray
     embedding: Any
     patch_kernel: PatchKernel | None
 
-    def compare(self, vectors: np.ndarray) -> np.ndarray:
+    def compare(self, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
         """The layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""
         if self.patch_kernel is not None:
-            return self.patch_kernel.compare(vectors, self.templates)
-        return embed(vectors, self.embedding) @ self.templates.T
+            return self.patch_kernel.compare(vectors, self.filters.T)
+        out = scratch.array("responses", len(vectors), self.filters.shape[1])
+        return np.matmul(embed(vectors, self.embedding), self.filters, out=out)
 
 
 def embed(vectors: np.ndarray, embedding: Any) -> np.ndarray:
@@ -47,13 +52,16 @@ def embed(vectors: np.ndarray, embedding: Any) -> np.ndarray:
     return vectors if embedding is None else np.asarray(embedding.transform(vectors), np.float32)
 
 
-def encode(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage]) -> np.ndarray:
+def encode(
+    image: np.ndarray, architecture: Architecture, stages: Sequence[Stage], scratch: Scratch | None = None
+) -> np.ndarray:
     """The normalised vector of an image (h, w, c) after so many stages: (q,) float32.
 
     With no stage it is the description of the image as one patch. A large image goes in bands of rows.
     """
+    scratch = Scratch() if scratch is None else scratch
     if not stages:
-        return describe_patches(image, image.shape[:2], architecture.hop, architecture.kernel)[0, 0]
+        return describe_patches(image, image.shape[:2], architecture.hop, architecture.kernel, scratch)[0, 0].copy()
     size = architecture.sizes[len(stages) - 1]
     rows = (image.shape[0] - size[0]) // architecture.hop + 1
     n_bands = min(rows, _count_bands(image.shape, architecture, stages))
@@ -61,7 +69,7 @@ def encode(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage
     parts, counts = [], []
     for begin, end in pairwise(edges):
         first, last = architecture.hop * begin, architecture.hop * (end - 1) + size[0]
-        responses = _respond(image[first:last], architecture, stages)
+        responses = _respond(image[first:last], architecture, stages, scratch)
         parts.append(pool_all(responses.reshape(-1, responses.shape[2]), architecture.p))
         counts.append(end - begin)
     pooled = pool_parts(parts, counts, architecture.p)[None]
@@ -69,25 +77,25 @@ def encode(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage
     return pooled[0]
 
 
-def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage]) -> np.ndarray:
+def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage], scratch: Scratch) -> np.ndarray:
     """The last stage's responses (r, c, q) at all positions of its patches."""
     hop = architecture.hop
-    vectors = describe_patches(image, architecture.sizes[0], hop, architecture.kernel)
-    responses = _compare_grid(stages[0], vectors)
+    vectors = describe_patches(image, architecture.sizes[0], hop, architecture.kernel, scratch)
+    responses = _compare_grid(stages[0], vectors, scratch)
     for stage, (smaller, size) in zip(stages[1:], pairwise(architecture.sizes[: len(stages)]), strict=True):
         window = ((size[0] - smaller[0]) // hop + 1, (size[1] - smaller[1]) // hop + 1)
         rows, cols = (image.shape[0] - size[0]) // hop + 1, (image.shape[1] - size[1]) // hop + 1
         # Where the hop does not divide the difference of two sizes, the last patches would reach beyond the image.
         inside = responses[: rows + window[0] - 1, : cols + window[1] - 1]
-        vectors = pool(inside, window, architecture.p)
+        vectors = pool(inside, window, architecture.p, scratch)
         normalize_rows(vectors.reshape(-1, vectors.shape[2]))
-        responses = _compare_grid(stage, vectors)
+        responses = _compare_grid(stage, vectors, scratch)
     return responses
 
 
-def _compare_grid(stage: Stage, vectors: np.ndarray) -> np.ndarray:
+def _compare_grid(stage: Stage, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
     rows, cols, d = vectors.shape
-    return stage.compare(vectors.reshape(-1, d)).reshape(rows, cols, -1)
+    return stage.compare(vectors.reshape(-1, d), scratch).reshape(rows, cols, -1)
 
 
 def _count_bands(shape: tuple[int, ...], architecture: Architecture, stages: Sequence[Stage]) -> int:
@@ -95,5 +103,5 @@ def _count_bands(shape: tuple[int, ...], architecture: Architecture, stages: Seq
     height, width = architecture.sizes[0]
     positions = ((shape[0] - height) // architecture.hop + 1) * ((shape[1] - width) // architecture.hop + 1)
     width_of_vector = N_BINS if architecture.kernel == "histogram" else height * width
-    values = width_of_vector * shape[2] + 3 * max(len(stage.templates) for stage in stages)
+    values = width_of_vector * shape[2] + 3 * max(stage.filters.shape[1] for stage in stages)
     return -(-4 * positions * values // BAND_BYTES)

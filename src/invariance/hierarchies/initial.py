@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
 from invariance.hierarchies._jit import cut_histograms, cut_patches
+from invariance.hierarchies.scratch import Scratch
 
 KERNELS = ("inner", "histogram", "gaussian")
 N_BINS = 101  # centred at 0, 0.01, ..., 1
@@ -24,7 +25,9 @@ def check_kernel(kernel: Any) -> str | Callable:
     return kernel
 
 
-def describe_patches(image: np.ndarray, size: tuple[int, int], hop: int, kernel: str | Callable) -> np.ndarray:
+def describe_patches(
+    image: np.ndarray, size: tuple[int, int], hop: int, kernel: str | Callable, scratch: Scratch
+) -> np.ndarray:
     """All patches of an image (h, w, c), a hop apart, as vectors (rows, cols, d) that the kernel compares.
 
     "inner": the patch at length 1, a blank one zero. "histogram": the histogram of each channel at length 1. Else the
@@ -35,10 +38,10 @@ def describe_patches(image: np.ndarray, size: tuple[int, int], hop: int, kernel:
     n_channels = image.shape[2]
     if kernel == "histogram":
         codes = np.clip(np.rint(image * (N_BINS - 1)), 0, N_BINS - 1).astype(np.uint8)
-        out = np.empty((rows, cols, n_channels * N_BINS), np.float32)
+        out = scratch.array("patches", rows, cols, n_channels * N_BINS)
         cut_histograms(codes, height, width, hop, N_BINS, out)
         return out
-    out = np.empty((rows, cols, height * width * n_channels), np.float32)
+    out = scratch.array("patches", rows, cols, height * width * n_channels)
     lines = np.ascontiguousarray(image).reshape(image.shape[0], -1)
     cut_patches(lines, height, width, n_channels, hop, kernel == "inner", out)
     return out

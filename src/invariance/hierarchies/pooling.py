@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from invariance.hierarchies._jit import running_maximum
+from invariance.hierarchies.scratch import Scratch
 
 
 def check_pooling(pooling: Any) -> float:
@@ -18,15 +19,17 @@ def check_pooling(pooling: Any) -> float:
     raise ValueError(f"pooling must be 'max', 'mean' or a number p of at least 1; got {pooling!r}.")
 
 
-def pool(values: np.ndarray, window: tuple[int, int], p: float) -> np.ndarray:
+def pool(values: np.ndarray, window: tuple[int, int], p: float, scratch: Scratch) -> np.ndarray:
     """Values (r, c, q) pooled over every window (wr, wc) of the grid: (r - wr + 1, c - wc + 1, q) float32."""
     rows, cols, q = values.shape
     if window == (rows, cols):
         return pool_all(values.reshape(-1, q), p).reshape(1, 1, q)
     if p == np.inf:
-        out = np.empty((rows - window[0] + 1, cols - window[1] + 1, q), np.float32)
-        along = np.empty((rows, out.shape[1], q), np.float32)
-        running_maximum(values, *window, along, np.empty((max(window) + 1, q), np.float32), out)
+        out = scratch.array("pooled", rows - window[0] + 1, cols - window[1] + 1, q)
+        along = scratch.array("pooled along rows", rows, out.shape[1], q)
+        running_maximum(
+            np.ascontiguousarray(values), *window, along, scratch.array("running maxima", max(window) + 1, q), out
+        )
         return out
     means = _running_mean(_running_mean(_raised(values, p), window[0], 0), window[1], 1)
     return _root(means, p)

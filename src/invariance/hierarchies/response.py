@@ -27,10 +27,11 @@ from invariance.hierarchies.encoding import Architecture, Stage, embed, encode
 from invariance.hierarchies.initial import check_kernel, learn_patch_kernel
 from invariance.hierarchies.layer import Layer
 from invariance.hierarchies.pooling import check_pooling
+from invariance.hierarchies.scratch import Scratch
 from invariance.hierarchies.templates import check_attention, check_shares, draw_templates
 from invariance.images import validate_images
 
-N_TOGETHER = 16  # images a job: enough that starting one costs nothing
+N_TOGETHER = 64  # images a job: enough that starting one costs nothing
 
 
 class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -100,11 +101,11 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     "the first layer can be embedded with kernel='inner' or 'histogram' only, "
                     f"which are products of vectors; got {self.kernel!r}."
                 )
-            return Stage(vectors, None, learn_patch_kernel(self.architecture_.kernel, vectors))
+            return Stage(np.ascontiguousarray(vectors.T), None, learn_patch_kernel(self.architecture_.kernel, vectors))
         if embedding is not None:
             with one_blas_thread():
                 embedding.fit(vectors)
-        return Stage(np.ascontiguousarray(embed(vectors, embedding)), embedding, None)
+        return Stage(np.ascontiguousarray(embed(vectors, embedding).T), embedding, None)
 
     def _encode(self, images: np.ndarray, stages: Sequence[Stage], label: str) -> np.ndarray:
         """The vectors (n, q) of images after so many stages."""
@@ -140,11 +141,12 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self):
-        return len(self.stages_[-1].templates)
+        return self.stages_[-1].filters.shape[1]
 
 
 def _encode_some(architecture: Architecture, stages: Sequence[Stage], images: np.ndarray) -> np.ndarray:
-    return np.array([encode(image, architecture, stages) for image in images])
+    scratch = Scratch()
+    return np.array([encode(image, architecture, stages, scratch) for image in images])
 
 
 def _with_channels(images: np.ndarray) -> np.ndarray:

@@ -85,6 +85,7 @@ SKLEARN = frozenset(
         "preprocessing._label.LabelBinarizer",
         "preprocessing._label.LabelEncoder",
         "svm._classes.LinearSVC",
+        "svm._classes.OneClassSVM",
         "svm._classes.NuSVC",
         "svm._classes.SVC",
         "utils._bunch.Bunch",

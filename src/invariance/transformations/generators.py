@@ -12,7 +12,7 @@ from scipy import ndimage, sparse
 from invariance._core.checks import check_choice, check_number
 from invariance.transformations.operators import LinearStack
 from invariance.transformations.resampling import pixel_grid
-from invariance.transformations.sets import TransformationSet
+from invariance.transformations.sets import Product, TransformationSet, Union
 
 
 def tangent_vectors(
@@ -21,7 +21,8 @@ def tangent_vectors(
     """Tangent vectors of every image under Φ: (n, h, w[, c]) -> (n, J, h, w[, c]).
 
     method "analytic" gives one vector for each Lie generator of the set, "difference" one for each member but the
-    identity, and "auto" the first where it exists. `smoothing` is the width of the Gaussian derivative in pixels.
+    identity, and "auto" the first where it exists, for each part of a product or union by itself.
+    `smoothing` is the width of the Gaussian derivative in pixels.
     """
     check_choice("method", method, ("auto", "analytic", "difference"))
     images = np.asarray(images)
@@ -29,6 +30,9 @@ def tangent_vectors(
         raise ValueError(f"images must be (n, h, w) or (n, h, w, c); got {images.shape}. One image is image[None].")
     phi.members(images.shape[1:3])  # names wrong parameters of the set
     names = phi._generators()
+    if method == "auto" and names is None and isinstance(phi, Product | Union):
+        parts = [tangent_vectors(images, part, method, smoothing) for part in (phi.left, phi.right)]
+        return np.concatenate(parts, axis=1)
     if method == "difference" or (method == "auto" and not names):
         return phi.operators(images.shape[1:3]).apply(images)[:, 1:] - images[:, None]
     return tangent_operators(phi, images.shape[1:3], smoothing).apply(images)

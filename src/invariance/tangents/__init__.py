@@ -1,0 +1,18 @@
+"""Paper 4: kernels and machines that know small transformations by the tangents they leave in images."""
+
+from invariance.tangents.distance import TangentDistance
+from invariance.tangents.jitter import JitteredDistance
+from invariance.tangents.kernel import TangentVectorKernel
+from invariance.tangents.one_class import TangentOneClassSVM
+from invariance.tangents.svc import JitteredSVC, TangentSVC
+from invariance.tangents.virtual import VirtualSVC
+
+__all__ = [
+    "JitteredDistance",
+    "JitteredSVC",
+    "TangentDistance",
+    "TangentOneClassSVM",
+    "TangentSVC",
+    "TangentVectorKernel",
+    "VirtualSVC",
+]
