@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, sparse, stats
+from sklearn.svm import SVC
 
 
 def warp_image(image, homography, border):
@@ -686,3 +687,67 @@ def jittered_distance(x, y, jitters, squared):
     over_x = min(squared(version, y) for version in jitters(x))
     over_y = min(squared(x, version) for version in jitters(y))
     return (over_x + over_y) / 2
+
+
+# --- tradeoff: [Varma07] eq. (1)-(13) with libsvm as the machine inside and scipy as the descent outside --------------
+
+
+def solve_dual(K, y, C, tolerance=1e-10):
+    """libsvm's machine: α (n,), the offset, and the optimum 1ᵀα - ½ αᵀYKYα."""
+    machine = SVC(C=C, kernel="precomputed", tol=tolerance, cache_size=10).fit(K, y)
+    alpha = np.zeros(len(y))
+    alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+    signed = alpha * y
+    return alpha, float(machine.intercept_[0]), float(alpha.sum() - signed @ K @ signed / 2)
+
+
+def project(d, A, p):
+    """The nearest point to d with d >= 0 and A d >= p, as a quadratic program of scipy's."""
+    result = optimize.minimize(
+        lambda x: np.sum((x - d) ** 2) / 2,
+        np.maximum(d, 0),
+        jac=lambda x: x - d,
+        bounds=[(0, None)] * len(d),
+        constraints=at_least(A, p),
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    return result.x
+
+
+def learn_weights(Ks, y, C, sigma, power=1.0, ridge=0.0, A=None, p=None):
+    """Weights d (k,) and the optimum of (1)-(3): T(d) by libsvm, its gradient by eq. (13), its descent by SLSQP."""
+
+    def cost(d):
+        return float(sigma @ d**power / power + ridge * d @ d / 2)
+
+    def value_and_slope(d):
+        d = np.maximum(d, 0)
+        alpha, _, value = solve_dual(np.tensordot(d, Ks, axes=1), y, C)
+        forms = np.array([(alpha * y) @ K @ (alpha * y) for K in Ks])
+        return value + cost(d), sigma * d ** (power - 1) + ridge * d - forms / 2
+
+    best = None
+    start = np.full(len(Ks), 1 / len(Ks))
+    for _ in range(5):  # started again where it ended: a curvature it remembers wrongly can stop it early
+        result = optimize.minimize(
+            value_and_slope,
+            start,
+            jac=True,
+            bounds=[(0, None)] * len(Ks),
+            constraints=[] if A is None else at_least(A, p),
+            method="SLSQP",
+            options={"ftol": 1e-12, "maxiter": 300},
+        )
+        improved = best is None or result.fun < best.fun - 1e-10 * abs(best.fun)
+        if best is None or result.fun < best.fun:
+            best = result
+        if not improved:
+            break
+        start = np.maximum(result.x, 0)
+    return np.maximum(best.x, 0), float(best.fun)
+
+
+def at_least(A, p):
+    """A d >= p as scipy wants it."""
+    return [{"type": "ineq", "fun": lambda d: A @ d - p, "jac": lambda d: A}]

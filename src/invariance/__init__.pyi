@@ -8,6 +8,7 @@ from . import models as models
 from . import report as report
 from . import segmentation as segmentation
 from . import tangents as tangents
+from . import tradeoff as tradeoff
 from . import transformations as transformations
 from ._version import __version__ as __version__
 from .codebooks import BagOfFeatures as BagOfFeatures
@@ -29,6 +30,8 @@ from .tangents import TangentOneClassSVM as TangentOneClassSVM
 from .tangents import TangentSVC as TangentSVC
 from .tangents import TangentVectorKernel as TangentVectorKernel
 from .tangents import VirtualSVC as VirtualSVC
+from .tradeoff import TradeoffClassifier as TradeoffClassifier
+from .tradeoff import TradeoffKernel as TradeoffKernel
 from .transformations import Affine as Affine
 from .transformations import Brightness as Brightness
 from .transformations import Contrast as Contrast

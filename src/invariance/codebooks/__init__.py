@@ -5,6 +5,7 @@ from invariance.codebooks.classifier import CodebookClassifier, equal_error_rate
 from invariance.codebooks.forest import ClusteringForest
 from invariance.codebooks.kernel import BagKernel
 from invariance.codebooks.kmeans import KMeansCodebook
+from invariance.codebooks.words import WordHistograms, histogram_distances
 
 __all__ = [
     "BagKernel",
@@ -12,5 +13,7 @@ __all__ = [
     "ClusteringForest",
     "CodebookClassifier",
     "KMeansCodebook",
+    "WordHistograms",
     "equal_error_rate",
+    "histogram_distances",
 ]

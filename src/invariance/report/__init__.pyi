@@ -13,3 +13,6 @@ from .members import describe_member as describe_member
 from .profile_figures import profile_figure as profile_figure
 from .provenance import software_versions as software_versions
 from .report import Report as Report
+from .tradeoff_figures import similarity_figure as similarity_figure
+from .tradeoff_figures import weights_by_size_figure as weights_by_size_figure
+from .tradeoff_figures import weights_figure as weights_figure

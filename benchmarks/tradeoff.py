@@ -1,0 +1,158 @@
+"""Learning weights of kernels: against MKLpy's EasyMKL, libsvm and a conic solver; how far the gap closes; growth.
+
+Run it from the repository with: python -m benchmarks.tradeoff
+MKLpy and cvxpy are peers (pip install 'invariance[bench]'); where one is missing, its lines are left out. Kernels are
+of scikit-learn's digits, so nothing is downloaded; every ratio is of two figures of this run.
+"""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+
+from invariance.tradeoff import TradeoffClassifier
+from invariance.tradeoff._jit import solve_dual
+from invariance.tradeoff.classifier import check_terms
+from invariance.tradeoff.solver import learn_machine
+
+N_EACH, C = 20, 1000.0
+
+
+def best(function, n_repeats=3):
+    """The least of a few times, and the last result."""
+    times = []
+    for _ in range(n_repeats):
+        started = time.perf_counter()
+        result = function()
+        times.append(time.perf_counter() - started)
+    return min(times), result
+
+
+def make_kernels(n_each, n_kernels=8, seed=0):
+    """Gram matrices (k, n, n) of digits seen at several blurs, sorted, and as noise; and their labels."""
+    digits, rng = load_digits(), np.random.default_rng(seed)
+    chosen = np.concatenate([rng.permutation(np.flatnonzero(digits.target == c))[:n_each] for c in range(10)])
+    images, labels = digits.images[chosen] / 16, digits.target[chosen]
+    rows = images.reshape(len(images), -1)
+    views = [rows, np.sort(rows, axis=1), images.sum(axis=1), images.sum(axis=2)]
+    views += [images.reshape(-1, 4, 2, 4, 2).mean(axis=(2, 4)).reshape(len(images), -1)]
+    while len(views) < n_kernels:
+        views.append(rows[:, rng.permutation(64)[:8]] if len(views) % 2 else rng.standard_normal((len(rows), 5)))
+    squared = [np.square(view[:, None] - view[None]).sum(axis=-1) for view in views[:n_kernels]]
+    return np.stack([np.exp(-D / D.mean()) for D in squared]), labels
+
+
+def compare_with_easymkl(Ks, labels):
+    import torch
+    from MKLpy.algorithms import EasyMKL
+
+    tensors = [torch.tensor(K) for K in Ks]
+    for scheme, name in (("ovo", "1-vs-1"), ("ova", "1-vs-all")):
+        ours, _ = best(lambda scheme=scheme: TradeoffClassifier("precomputed", scheme, n_jobs=2).fit(Ks, labels))
+        strategy = "ovo" if scheme == "ovo" else "ovr"
+        theirs, _ = best(lambda s=strategy: EasyMKL(lam=0.1, multiclass_strategy=s).fit(tensors, labels), 1)
+        print(
+            f"{name}, {len(labels)} samples, {len(Ks)} kernels, gap 1e-3: ours {ours:.3f} s, "
+            f"EasyMKL {theirs:.3f} s, {theirs / ours:.1f} times"
+        )
+
+
+def compare_with_libsvm(Ks, labels):
+    K = Ks.mean(axis=0)
+    pairs = [(a, b) for a in range(10) for b in range(a + 1, 10)]
+    parts = [np.flatnonzero((labels == a) | (labels == b)) for a, b in pairs]
+    problems = [
+        (np.ascontiguousarray(K[np.ix_(part, part)]), np.where(labels[part] == b, 1.0, -1.0))
+        for part, (_, b) in zip(parts, pairs, strict=True)
+    ]
+    everyone = [(K, np.where(labels == code, 1.0, -1.0)) for code in range(10)]
+
+    def solve_all(tasks):
+        values = []
+        for gram, y in tasks:
+            alpha, gradient = np.zeros(len(y)), np.empty(len(y))
+            solve_dual(gram, y, C, 1e-3, 10**7, alpha, gradient)
+            values.append(0.5 * alpha @ (gradient - 1))
+        return np.array(values)
+
+    def libsvm_all(tasks):
+        return [SVC(C=C, kernel="precomputed", tol=1e-3).fit(gram, y) for gram, y in tasks]
+
+    for name, tasks in (("1-vs-1", problems), ("1-vs-all", everyone)):
+        solve_all(tasks)
+        ours, values = best(lambda tasks=tasks: solve_all(tasks))
+        theirs, machines = best(lambda tasks=tasks: libsvm_all(tasks))
+        others = []
+        for machine, (gram, y) in zip(machines, tasks, strict=True):
+            v = np.zeros(len(y))
+            v[machine.support_] = machine.dual_coef_[0]
+            others.append(0.5 * v @ gram @ v - np.abs(v).sum())
+        deviation = np.max(np.abs(values - others) / np.abs(others))
+        print(
+            f"Inner machine, {name}, {len(tasks)} problems of {len(tasks[0][1])}: ours {1e3 * ours:.2f} ms, libsvm "
+            f"{1e3 * theirs:.1f} ms, {theirs / ours:.1f} times; objectives agree to {deviation:.0e}"
+        )
+
+
+def compare_with_conic(Ks, labels):
+    import cvxpy as cp
+
+    deviations, seconds = [], []
+    terms = check_terms(1.0, 1.0, 0.0, None, len(Ks))
+    for a, b in ((0, 1), (3, 8), (4, 9), (1, 7)):
+        part = np.flatnonzero((labels == a) | (labels == b))
+        gram, y = np.ascontiguousarray(Ks[:, part[:, None], part]), np.where(labels[part] == b, 1.0, -1.0)
+        machine = learn_machine(gram, y, C, terms, 1e-7)
+        alpha = cp.Variable(len(y))
+        limits = [alpha >= 0, alpha <= C, y @ alpha == 0]
+        for K in gram:
+            values, vectors = np.linalg.eigh(K)
+            root = (vectors * np.sqrt(np.maximum(values, 0))).T
+            limits.append(cp.norm(root @ cp.multiply(y, alpha)) <= np.sqrt(2))
+        problem = cp.Problem(cp.Maximize(cp.sum(alpha)), limits)
+        started = time.perf_counter()
+        problem.solve(solver=cp.CLARABEL)
+        seconds.append(time.perf_counter() - started)
+        deviations.append(abs(machine.upper - problem.value) / abs(problem.value))
+    print(f"Objective beside a conic solver (Clarabel), four pairs: deviations up to {max(deviations):.1e}; "
+          f"it takes {1e3 * np.mean(seconds):.0f} ms a pair")  # fmt: skip
+
+
+def close_gaps(Ks, labels):
+    for scheme in ("ovo", "ova"):
+        for tolerance in (1e-3, 1e-6):
+            seconds, model = best(
+                lambda s=scheme, t=tolerance: TradeoffClassifier("precomputed", s, tolerance=t, n_jobs=2).fit(
+                    Ks, labels
+                ),
+                1,
+            )
+            print(f"  {scheme}, gap {tolerance:g}: {seconds:.3f} s, largest gap left {model.gaps_.max():.1e}")
+
+
+def show_growth():
+    print("Growth, 1-vs-all, gap 1e-3, seconds")
+    for n_kernels in (5, 20, 50, 200):
+        Ks, labels = make_kernels(N_EACH, n_kernels)
+        seconds, _ = best(lambda K=Ks, y=labels: TradeoffClassifier("precomputed", "ova", n_jobs=2).fit(K, y), 1)
+        print(f"  {n_kernels:>3} kernels, {len(labels)} samples: {seconds:.2f}")
+    for n_each in (10, 20, 40, 80):
+        Ks, labels = make_kernels(n_each)
+        seconds, _ = best(lambda K=Ks, y=labels: TradeoffClassifier("precomputed", "ova", n_jobs=2).fit(K, y), 1)
+        print(f"    8 kernels, {len(labels)} samples: {seconds:.2f}")
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", category=UserWarning)
+    Ks, labels = make_kernels(N_EACH)
+    TradeoffClassifier("precomputed").fit(Ks, labels)  # compile
+    for compare in (compare_with_easymkl, compare_with_libsvm, compare_with_conic):
+        try:
+            compare(Ks, labels)
+        except ImportError as error:
+            print(f"left out: {error}. pip install 'invariance[bench]'")
+    print("Gaps")
+    close_gaps(Ks, labels)
+    show_growth()

@@ -1,0 +1,191 @@
+"""Geometric blur: the edges around a point, seen the less sharply the farther they are from it."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import normalize
+
+from invariance._core.checks import check_count, check_number
+from invariance._core.parallel import iterate_jobs
+from invariance.descriptors.hsl import check_image, check_range
+from invariance.images import read_image, to_grey
+
+EDGE_WIDTH = 1.5
+# Bytes of a block of squared distances between features, to stay in the cache.
+BLOCK_BYTES = 2**20
+
+
+class GeometricBlur(BaseEstimator):
+    """Features at edge points of a picture, [Berg01], [Varma07] sec. 4.3: GB, and with `distortion` GBDist.
+
+    Parameters
+    ----------
+    n_points : features a picture, at most; edge points are drawn by their strength
+    radii : distances from a feature's point, in pixels, of the rings on which edges are read
+    n_orientations : channels of edges; each responds to edges of one direction, of either sign
+    blur, least_blur : the edges at distance r are blurred with width blur * r + least_blur
+    distortion : what the place of a feature counts: the vector goes on with its row and column, relative to the
+        picture's middle, in units of the picture's diagonal, times this
+    random_state : seed of the points; the same points in the same picture every time
+
+    A ring has 12 readings, small ones fewer. Features have length 1 before the place is appended.
+
+    Differs from [Varma07], where a distortion of first order is added to the distance of features: here both are
+    squared and summed, so that they are one Euclidean distance, and matching is one matrix product.
+    """
+
+    def __init__(
+        self,
+        n_points: int = 100,
+        radii: Sequence[float] = (0, 4, 8, 16, 28, 44),
+        n_orientations: int = 4,
+        blur: float = 0.5,
+        least_blur: float = 1.0,
+        distortion: float = 0.0,
+        random_state: int = 0,
+    ):
+        self.n_points = n_points
+        self.radii = radii
+        self.n_orientations = n_orientations
+        self.blur = blur
+        self.least_blur = least_blur
+        self.distortion = distortion
+        self.random_state = random_state
+
+    @property
+    def invariances(self) -> tuple[str, ...]:
+        """What changes the matching of two pictures little."""
+        return ("deformation", "contrast") if self.distortion else ("deformation", "position", "contrast")
+
+    def describe_all(self, image: Any) -> np.ndarray:
+        """Features float32 (n, D) of a picture (h, w) or (h, w, 3 or 4), or its path; at least one."""
+        import cv2
+
+        image = check_image(read_image(image) if isinstance(image, str | os.PathLike) else image)
+        edges = orient_edges(check_range(to_grey(image)), check_count("n_orientations", self.n_orientations))
+        points = draw_points(edges.sum(axis=2), check_count("n_points", self.n_points), self.random_state)
+        blur, least_blur = check_number("blur", self.blur, 0), check_number("least_blur", self.least_blur, 0)
+        readings = []
+        for radius in self.radii:
+            width = blur * check_number("radii", radius, 0) + least_blur
+            blurred = cv2.GaussianBlur(edges, (0, 0), width, borderType=cv2.BORDER_CONSTANT) if width else edges
+            readings.append(_read(blurred.reshape(edges.shape), points, ring_offsets(radius)))
+        features = normalize(np.concatenate(readings, axis=1), copy=False)
+        distortion = check_number("distortion", self.distortion, 0)
+        if not distortion:
+            return features
+        relative = (points - (np.array(edges.shape[:2]) - 1) / 2) / np.hypot(*edges.shape[:2])
+        return np.hstack([features, (distortion * relative).astype(np.float32)])
+
+
+def orient_edges(grey: np.ndarray, n_orientations: int) -> np.ndarray:
+    """Strength of edges of every direction: float32 (h, w, n_orientations), by gradients of the slightly blurred image.
+
+    A gradient counts in the channels of directions near its own, by a power of the cosine of the angle between them
+    that falls to one half midway between two channels. Of one channel only, it counts all.
+    """
+    import cv2
+
+    smooth = cv2.GaussianBlur(grey, (0, 0), EDGE_WIDTH)
+    across, down = (cv2.Sobel(smooth, cv2.CV_32F, *order, scale=1 / 8) for order in ((1, 0), (0, 1)))
+    strength, angle = np.hypot(across, down), np.arctan2(down, across)
+    directions = (np.pi / n_orientations) * np.arange(n_orientations, dtype=np.float32)
+    if n_orientations == 1:
+        return strength[..., None]
+    sharpness = float(np.log(0.5) / np.log(np.cos(np.pi / 2 / n_orientations)))
+    return strength[..., None] * np.abs(np.cos(angle[..., None] - directions)) ** sharpness
+
+
+def draw_points(strength: np.ndarray, n_points: int, seed: int) -> np.ndarray:
+    """Rows and columns (n, 2) of at most n_points pixels that are ridges of edge strength (h, w), drawn by strength.
+
+    The draw is without replacement; a picture with fewer ridge pixels gives all of them, a flat one its middle.
+    """
+    import cv2
+
+    is_ridge = (strength >= cv2.dilate(strength, np.ones((1, 3)))) | (strength >= cv2.dilate(strength, np.ones((3, 1))))
+    candidates = np.argwhere(is_ridge & (strength > 1e-4))
+    if len(candidates) == 0:
+        return np.array(strength.shape)[None] // 2
+    if len(candidates) <= n_points:
+        return candidates
+    # The largest of log(u) / weight are a draw without replacement by weight.
+    keys = np.log(np.random.default_rng(seed).random(len(candidates))) / strength[tuple(candidates.T)]
+    return candidates[np.sort(np.argpartition(-keys, n_points)[:n_points])]
+
+
+def ring_offsets(radius: float) -> np.ndarray:
+    """Rows and columns (n, 2), as whole numbers, of the readings around a point on a ring."""
+    n_readings = 1 if radius == 0 else int(min(12, 2 * radius + 4))
+    angles = 2 * np.pi * np.arange(n_readings) / n_readings
+    return np.rint(radius * np.column_stack([np.sin(angles), np.cos(angles)])).astype(int)
+
+
+def _read(planes: np.ndarray, points: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The planes (h, w, c) at all offsets from all points, 0 outside: float32 (n, offsets * c)."""
+    margin = int(np.abs(offsets).max())
+    padded = np.pad(planes, ((margin, margin), (margin, margin), (0, 0)))
+    rows, columns = np.moveaxis(points[:, None] + offsets + margin, 2, 0)
+    return padded[rows, columns].reshape(len(points), -1)
+
+
+def match_distances(
+    pictures: Sequence[np.ndarray], others: Sequence[np.ndarray] | None = None, n_jobs: int | None = None
+) -> np.ndarray:
+    """D(I -> J) + D(J -> I) with D(I -> J) = mean_i min_j |F_i - F_j|, [Varma07] sec. 4.3: (m, n) float64.
+
+    Pictures are their features, arrays (n_i, D) of at least one. `others` are the columns; without them the pictures
+    are compared with each other, each pair once.
+    """
+    columns = pictures if others is None else others
+    gallery = stack_features(columns)
+    firsts = range(len(pictures)) if others is None else [0] * len(pictures)
+    tasks = list(zip(pictures, firsts, strict=True))
+    distances = np.zeros((len(pictures), len(columns)))
+    rows = iterate_jobs(partial(_match, gallery), tasks, n_jobs, "matching pictures")
+    for distance, first, row in zip(distances, firsts, rows, strict=True):
+        distance[first:] = row
+    if others is None:
+        np.fill_diagonal(distances, 0)  # else what rounding left
+        distances += distances.T
+    return distances
+
+
+class Gallery(NamedTuple):
+    """The features of many pictures: stacked (N, D), their squared lengths (N,), and where each begins, and the end."""
+
+    features: np.ndarray
+    squares: np.ndarray
+    bounds: np.ndarray
+
+
+def stack_features(pictures: Sequence[np.ndarray]) -> Gallery:
+    """The features (n_i, D) of pictures, one after the other."""
+    counts = [len(features) for features in pictures]
+    if min(counts, default=0) == 0:
+        raise ValueError(f"pictures must have at least one feature each; got {counts[:5]}... features.")
+    features = np.concatenate(pictures)
+    return Gallery(features, np.einsum("nd,nd->n", features, features), np.cumsum([0, *counts]))
+
+
+def _match(gallery: Gallery, task: tuple[np.ndarray, int]) -> np.ndarray:
+    """Distances of one picture's features (n, D) from those of the pictures of the gallery from `first` on."""
+    features, first = task
+    bounds, own_squares = gallery.bounds, np.einsum("nd,nd->n", features, features)[:, None]
+    n_block = max(1, BLOCK_BYTES * (len(bounds) - 1) // (4 * len(features) * int(bounds[-1])))
+    found = []
+    for start in range(first, len(bounds) - 1, n_block):
+        begins = bounds[start : start + n_block + 1]
+        part, cuts = slice(begins[0], begins[-1]), begins[:-1] - begins[0]
+        squares = features @ gallery.features[part].T
+        squares *= -2
+        squares += gallery.squares[part]
+        squares += own_squares
+        forth = np.sqrt(np.minimum.reduceat(squares, cuts, axis=1).clip(0)).mean(axis=0)
+        back = np.add.reduceat(np.sqrt(squares.min(axis=0).clip(0)), cuts) / np.diff(begins)
+        found.append(forth + back)
+    return np.concatenate(found)

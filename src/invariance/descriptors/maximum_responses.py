@@ -1,0 +1,183 @@
+"""Responses of a bank of edge, bar and round filters, and their maxima over orientation, scale or both: MR8, extended.
+
+MR8, [VarmaZisserman05], has edges and bars at three scales and six orientations, a Gaussian and a Laplacian of
+a Gaussian. It is extended by round filters at every scale, so that each response can be maximised over scale as well.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from scipy import fft
+from sklearn.base import BaseEstimator
+
+from invariance._core.checks import check_choice, check_count, check_number
+from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize, weber_contrast
+
+INVARIANCES = {"none": (), "rotation": ("rotation",), "scale": ("scale",), "similarity": ("rotation", "scale")}
+# Edges and bars are so many times as long as they are wide, and filters end after so many widths.
+ELONGATION = 3.0
+REACH = 6.0
+
+
+class MaximumResponses(BaseEstimator):
+    """Filter responses at positions `step` pixels apart, maximised over what should not matter.
+
+    Parameters
+    ----------
+    invariance : "none", all responses: edges and bars at each scale and orientation, round filters at each scale (39
+        values by default); "rotation", maxima over orientation (12); "scale", over scale (13); "similarity", both (4).
+    scales : standard deviations of the filters across, in pixels; n_orientations : orientations in half a turn.
+    gaussians : whether the responses to Gaussians are among the values, as in MR8.
+
+    Images are brought to mean 0 and deviation 1, the absolute values of a filter sum to 1, vectors are brought to a
+    contrast by Weber's law. Beyond its border an image is its mirror image. Turned by half a turn an edge changes its
+    sign: over orientation it is the absolute value that is maximised. Of bars the maximum over orientation is kept for
+    dark ones and for bright ones. Over scale it is the response of largest absolute value that is kept, with its sign.
+
+    Differs from [VarmaZisserman05]: Gaussians, which follow the light on a surface, are left out by default. Their
+    responses are some three times those of other filters, and rule the distances of vectors.
+    """
+
+    def __init__(
+        self,
+        invariance: str = "rotation",
+        step: int = 4,
+        scales: Iterable[float] = (1.0, 2.0, 4.0),
+        n_orientations: int = 6,
+        gaussians: bool = False,
+    ):
+        self.invariance = invariance
+        self.step = step
+        self.scales = scales
+        self.n_orientations = n_orientations
+        self.gaussians = gaussians
+
+    @property
+    def invariances(self) -> tuple[str, ...]:
+        """What leaves the vectors unchanged, if their positions follow."""
+        invariance = check_choice("invariance", self.invariance, tuple(INVARIANCES))
+        return (*INVARIANCES[invariance], "brightness", "contrast")
+
+    def places(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The positions (n, 2) of the vectors, rows and columns."""
+        return grid_places(shape, self.step)
+
+    def describe_all(self, image: np.ndarray) -> np.ndarray:
+        """The vectors (n, D) float32 of an image (h, w) or (h, w, 3 or 4)."""
+        invariance = check_choice("invariance", self.invariance, tuple(INVARIANCES))
+        scales = tuple(self.scales)
+        responses = bank_responses(standardize(image), scales, self.n_orientations)
+        rows, columns = (grid_lines(length, self.step) for length in responses.shape[1:])
+        chosen = responses[:, rows[:, None], columns].reshape(len(responses), -1)
+        maxima = maximize(chosen, invariance, len(scales), self.gaussians)
+        return weber_contrast(np.ascontiguousarray(maxima.T))
+
+
+def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: int) -> np.ndarray:
+    """Responses (2 S T + 2 S, h, w) float32 of a plane (h, w) to the bank of S scales and T orientations.
+
+    In this order: edges (S, T), bars (S, T), Gaussians (S), Laplacians (S).
+    """
+    scales = tuple(check_number("scales", scale, 0.1, 1e4) for scale in scales)
+    margin = _radius(max(scales))
+    padded = np.pad(plane, margin, mode="symmetric")
+    shape = tuple(fft.next_fast_len(length, real=True) for length in padded.shape)
+    spectra = _bank_spectra(scales, check_count("n_orientations", n_orientations), shape)
+    spectrum = fft.rfft2(padded, shape)
+    responses = np.empty((len(spectra), *plane.shape), np.float32)
+    inside = tuple(slice(margin, margin + length) for length in plane.shape)
+    for response, of_filter in zip(responses, spectra, strict=True):
+        response[:] = fft.irfft2(spectrum * of_filter, shape)[inside]
+    return responses
+
+
+def maximize(responses: np.ndarray, invariance: str, n_scales: int, gaussians: bool = False) -> np.ndarray:
+    """Maxima (D, ...) of responses (2 S T + 2 S, ...) over orientation, scale or both.
+
+    Edges first, then bars (bright, dark where they are maxima over orientation), Gaussians if wanted, Laplacians.
+    """
+    shape = responses.shape[1:]
+    n_long = len(responses) - 2 * n_scales
+    long = responses[:n_long].reshape(2, n_scales, -1, *shape)
+    round_ones = responses[n_long:].reshape(2, n_scales, 1, *shape)[0 if gaussians else 1 :]
+    if invariance in ("rotation", "similarity"):
+        edges, bars = long
+        long = np.stack([np.abs(edges).max(axis=1), bars.max(axis=1), bars.min(axis=1)])[:, :, None]
+    if invariance in ("scale", "similarity"):
+        long, round_ones = _largest(long), _largest(round_ones)
+    return np.concatenate([part.reshape(-1, *shape) for part in (long, round_ones)])
+
+
+def _largest(responses: np.ndarray) -> np.ndarray:
+    """Of responses (f, S, ...) those of the scale whose absolute value is largest: (f, ...)."""
+    index = np.abs(responses).argmax(axis=1)[:, None]
+    return np.take_along_axis(responses, index, axis=1)[:, 0]
+
+
+def make_bank(scales: tuple[float, ...], n_orientations: int) -> list[np.ndarray]:
+    """The filters, squares of odd sides, of sum 0 (but for the Gaussians) and absolute sum 1."""
+    angles = np.pi * np.arange(n_orientations) / n_orientations
+    edges = [_long_filter(scale, angle, _edge) for scale in scales for angle in angles]
+    bars = [_long_filter(scale, angle, _bar) for scale in scales for angle in angles]
+    gaussians = [_round_filter(scale, np.ones_like) for scale in scales]
+    laplacians = [_zero_sum(_round_filter(scale, _laplacian)) for scale in scales]
+    return [f / np.abs(f).sum() for f in (*edges, *bars, *gaussians, *laplacians)]
+
+
+def _long_filter(scale: float, angle: float, profile) -> np.ndarray:
+    """A Gaussian `ELONGATION` times as long as wide, times a profile across."""
+    rows, columns = _pixels(scale)
+    across = (np.cos(angle) * rows - np.sin(angle) * columns) / scale
+    along = (np.sin(angle) * rows + np.cos(angle) * columns) / (ELONGATION * scale)
+    return _zero_sum(profile(across) * np.exp(-0.5 * (across**2 + along**2)))
+
+
+def _edge(across: np.ndarray) -> np.ndarray:
+    return across
+
+
+def _bar(across: np.ndarray) -> np.ndarray:
+    return 1 - across**2
+
+
+def _round_filter(scale: float, profile) -> np.ndarray:
+    """A Gaussian as large in area as an edge filter of that scale, times a profile of the squared radius."""
+    rows, columns = _pixels(scale)
+    squares = (rows**2 + columns**2) / (ELONGATION * scale**2)
+    return profile(squares) * np.exp(-0.5 * squares)
+
+
+def _laplacian(squares: np.ndarray) -> np.ndarray:
+    return squares - 2
+
+
+def _pixels(scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of a filter's pixels, counted from its middle."""
+    radius = _radius(scale)
+    rows, columns = np.mgrid[-radius : radius + 1, -radius : radius + 1].astype(float)
+    return rows, columns
+
+
+def _radius(scale: float) -> int:
+    return int(np.ceil(REACH * scale))
+
+
+def _zero_sum(values: np.ndarray) -> np.ndarray:
+    """A filter cut to the disc in its square, so that no orientation is favoured, less its mean."""
+    radius = len(values) // 2
+    rows, columns = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+    is_inside = rows**2 + columns**2 <= radius**2
+    return np.where(is_inside, values - values[is_inside].mean(), 0)
+
+
+@lru_cache(maxsize=4)
+def _bank_spectra(scales: tuple[float, ...], n_orientations: int, shape: tuple[int, int]) -> np.ndarray:
+    """Fourier transforms (F, ...) of the filters, their middles at the origin, turned over for correlation."""
+    spectra = []
+    for values in make_bank(scales, n_orientations):
+        radius = len(values) // 2
+        frame = np.zeros(shape, np.float32)
+        frame[: len(values), : len(values)] = values[::-1, ::-1]
+        spectra.append(fft.rfft2(np.roll(frame, (-radius, -radius), axis=(0, 1))))
+    return np.stack(spectra)

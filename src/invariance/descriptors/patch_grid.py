@@ -1,0 +1,100 @@
+"""Small patches on a regular grid, as they are or turned to lie along their own gradient."""
+
+import numpy as np
+from scipy import ndimage
+from sklearn.base import BaseEstimator
+
+from invariance._core.checks import check_count, check_odd
+from invariance.descriptors.hsl import check_image
+from invariance.images import to_grey
+
+# A difference in light that is just seen, where an image's standard deviation is 1, [VarmaZisserman05].
+WEBER = 0.03
+
+
+class PatchGrid(BaseEstimator):
+    """The grey values of `size` x `size` patches, `step` pixels apart: size² values each.
+
+    Images are brought to mean 0 and deviation 1, and patches to a contrast by Weber's law. With `aligned` every patch
+    is first turned by the direction of the mean gradient in it (under a Gaussian window), which makes its values
+    invariant to rotation. Beyond its border an image is its mirror image.
+    """
+
+    def __init__(self, size: int = 9, aligned: bool = False, step: int = 4):
+        self.size = size
+        self.aligned = aligned
+        self.step = step
+
+    @property
+    def invariances(self) -> tuple[str, ...]:
+        """What leaves the vectors unchanged, if their positions follow."""
+        return ("rotation", "brightness", "contrast") if self.aligned else ("brightness", "contrast")
+
+    def places(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The middles (n, 2) of the patches, rows and columns."""
+        return grid_places(shape, self.step)
+
+    def describe_all(self, image: np.ndarray) -> np.ndarray:
+        """The patches (n, size²) float32 of an image (h, w) or (h, w, 3 or 4)."""
+        plane = standardize(image)
+        radius = check_odd("size", self.size, "a pixel is in the middle of a patch") // 2
+        places = self.places(plane.shape)
+        across = np.arange(-radius, radius + 1, dtype=np.float32)
+        offsets = np.stack([np.repeat(across, self.size), np.tile(across, self.size)])
+        if self.aligned:
+            patches = _sample(plane, places, _turn(offsets, _directions(plane, places, self.size / 4)))
+        else:
+            padded = np.pad(plane, radius, mode="symmetric")
+            rows, columns = (places.T[:, :, None] + offsets[:, None] + radius).astype(int)
+            patches = padded[rows, columns]
+        return weber_contrast(patches)
+
+
+def standardize(image: np.ndarray) -> np.ndarray:
+    """An image as one grey plane (h, w) float32 of mean 0 and deviation 1; a flat one as zeros."""
+    plane = to_grey(check_image(image)).astype(np.float32)
+    plane = plane - plane.mean()
+    deviation = plane.std()
+    # What rounding leaves of a flat image is not to be made large.
+    return plane / deviation if deviation > 1e-6 else np.zeros_like(plane)
+
+
+def weber_contrast(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (n, D) of length l brought to length log(1 + l / 0.03), [VarmaZisserman05]."""
+    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))[:, None]
+    return vectors * (np.log1p(lengths / WEBER) / np.maximum(lengths, 1e-12))
+
+
+def grid_places(shape: tuple[int, ...], step: int) -> np.ndarray:
+    """Rows and columns (n, 2) of a grid as wide as the pixels are, with equal margins, row by row."""
+    rows, columns = (grid_lines(length, step) for length in shape[:2])
+    return np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2).astype(float)
+
+
+def grid_lines(length: int, step: int) -> np.ndarray:
+    """Every `step`-th index below `length`, with margins that differ by one at most."""
+    step = check_count("step", step)
+    return np.arange((length - 1) % step // 2, length, step)
+
+
+def _directions(plane: np.ndarray, places: np.ndarray, width: float) -> np.ndarray:
+    """The unit vector (2, n) of the mean gradient around every place, downwards where there is none."""
+    rows, columns = places.astype(int).T
+    slopes = [ndimage.gaussian_filter(plane, width, order=order, mode="reflect") for order in ((1, 0), (0, 1))]
+    down, right = (slope[rows, columns] for slope in slopes)
+    lengths = np.hypot(down, right)
+    # A gradient of rounding has no direction.
+    is_flat = lengths < 1e-5
+    lengths[is_flat] = 1
+    return np.stack([np.where(is_flat, 1, down / lengths), np.where(is_flat, 0, right / lengths)])
+
+
+def _turn(offsets: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Offsets (2, d) turned so that down becomes each direction (2, n): (2, n, d)."""
+    down, right = directions[:, :, None]
+    return np.stack([down * offsets[0] - right * offsets[1], right * offsets[0] + down * offsets[1]])
+
+
+def _sample(plane: np.ndarray, places: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The values (n, d) at offsets (2, n, d) from places (n, 2), interpolated linearly."""
+    return ndimage.map_coordinates(plane, places.T[:, :, None] + offsets, order=1, mode="reflect", output=np.float32)

@@ -1,0 +1,122 @@
+"""All methods of the library weighed together: whether the trade-off finds the best of them, or better.
+
+Each method alone is a support vector machine on its base kernel, with the same C; the trade-off learns weights of all
+of them, for every pair of classes. Data: UIUC textures, 300 digits of MNIST, Yale faces (5 pictures a person), and
+scikit-learn's small digits. Figures are the share classified right in per cent, over several draws. Run it with:
+python -m invariance.experiments.all_methods [number of draws] [data sets ...]
+"""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from invariance.datasets import load_mnist, load_uiuc_textures, load_yale
+from invariance.experiments.outcome import Outcome, as_text
+from invariance.experiments.yale_faces import divide_illumination, draw_split
+from invariance.images import resize, to_grey
+from invariance.tradeoff import TradeoffClassifier, room_kernels
+
+C = 1000.0
+COMBINATIONS = {
+    "all, equal weights": {"weights": "equal"},
+    "all, learned weights": {},
+    "all, learned weights, norm 2": {"norm": 2.0},
+    "all, learned weights, one against all": {"scheme": "ova"},
+}
+
+
+class Draw(NamedTuple):
+    """Training and test images with their labels."""
+
+    training: np.ndarray
+    labels: np.ndarray
+    test: np.ndarray
+    test_labels: np.ndarray
+
+
+def draw_uiuc(seed: int, n_training: int = 20) -> Draw:
+    """20 textures a class to learn from, the other 20 tested; a quarter of the pixels."""
+    data = load_uiuc_textures()
+    images = np.stack([resize(to_grey(image), (120, 160)) for image in data.images])
+    return _draw_each(images, np.asarray(data.labels), n_training, 20, seed)
+
+
+def draw_mnist(seed: int) -> Draw:
+    """300 digits to learn from, 1,000 others tested."""
+    data, test = load_mnist(), load_mnist("test")
+    rng = np.random.default_rng(seed)
+    chosen, tested = rng.permutation(len(data.images))[:300], rng.permutation(len(test.images))[:1000]
+    labels, test_labels = np.asarray(data.labels)[chosen], np.asarray(test.labels)[tested]
+    return Draw(_grey(data.images[chosen]), labels, _grey(test.images[tested]), test_labels)
+
+
+def draw_yale(seed: int) -> Draw:
+    """5 pictures a person to learn from, illumination divided out, the others tested."""
+    faces = load_yale(size=32)
+    images, labels = divide_illumination(_grey(faces.images)), np.asarray(faces.labels)
+    training, test = draw_split(labels, seed)
+    return Draw(images[training], labels[training], images[test], labels[test])
+
+
+def draw_digits(seed: int) -> Draw:
+    """100 small digits to learn from, 700 others tested."""
+    data = load_digits()
+    order = np.random.default_rng(seed).permutation(len(data.images))
+    images, labels = (data.images[order] / 16).astype(np.float32), data.target[order]
+    return Draw(images[:100], labels[:100], images[100:800], labels[100:800])
+
+
+TASKS: dict[str, Callable[[int], Draw]] = {
+    "MNIST, 300 digits": draw_mnist,
+    "Yale faces": draw_yale,
+    "small digits": draw_digits,
+    "UIUC textures": draw_uiuc,
+}
+
+
+def compare(draw: Draw, seed: int, combinations: dict = COMBINATIONS) -> dict[str, float]:
+    """Shares classified right, in per cent, of every method alone and of their combinations."""
+    kernels = room_kernels(random_state=seed, n_jobs=2)
+    grams = np.stack([kernel.fit_gram(draw.training, draw.labels) for kernel in kernels])
+    rows = np.stack([kernel.rows(draw.test) for kernel in kernels])
+    rates = {}
+    for place, kernel in enumerate(kernels):
+        alone = TradeoffClassifier("precomputed", weights="equal", C=C).fit(grams[[place]], draw.labels)
+        rates[kernel.name] = 100 * float(np.mean(alone.predict(rows[[place]]) == draw.test_labels))
+    for name, settings in combinations.items():
+        together = TradeoffClassifier("precomputed", C=C, n_jobs=2, **settings).fit(grams, draw.labels)
+        rates[name] = 100 * float(np.mean(together.predict(rows) == draw.test_labels))
+    return rates
+
+
+def run(n_draws: int = 3, tasks: Sequence[str] = tuple(TASKS), combinations: dict = COMBINATIONS) -> dict[str, list]:
+    """Every method and combination on every task."""
+    tables = {}
+    for task in tasks:
+        started = time.perf_counter()
+        rates = [compare(TASKS[task](seed), seed, combinations) for seed in range(n_draws)]
+        seconds = (time.perf_counter() - started) / n_draws
+        tables[task] = [Outcome(name, np.array([rate[name] for rate in rates]), None, seconds) for name in rates[0]]
+        print(as_text(f"{task}, classified right in %", tables[task]), flush=True)
+    return tables
+
+
+def _draw_each(images: np.ndarray, labels: np.ndarray, n_training: int, n_test: int, seed: int) -> Draw:
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+    training = np.concatenate([order[:n_training] for order in orders])
+    test = np.concatenate([order[n_training : n_training + n_test] for order in orders])
+    return Draw(images[training], labels[training], images[test], labels[test])
+
+
+def _grey(images: Any) -> np.ndarray:
+    return np.asarray(images, np.float32) / 255
+
+
+if __name__ == "__main__":
+    n_draws = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    run(n_draws, sys.argv[2:] or tuple(TASKS))

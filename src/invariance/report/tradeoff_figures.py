@@ -1,0 +1,68 @@
+"""The weights of a trade-off in pictures: for every task or class, and against the size of the training set."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+from invariance.report.figures import INK
+from invariance.tradeoff.reasoning import class_shares
+
+MAX_TASKS_SHOWN = 30
+
+
+def weights_figure(classifier: Any, title: str = "") -> Figure:
+    """Shares of the weights, a stacked bar a task; where there are more than 30 tasks, a bar a class."""
+    if len(classifier.task_names_) <= MAX_TASKS_SHOWN:
+        names, shares = list(classifier.task_names_), classifier.shares_
+    else:
+        names, shares = [f"{name} or another" for name in classifier.classes_], class_shares(classifier)
+    longest = max(map(len, names))
+    figure = Figure(figsize=(5.6 + 0.08 * longest, 1.3 + 0.26 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    starts = np.zeros(len(names))
+    for place, kernel in enumerate(classifier.kernel_names_):
+        axes.barh(names, shares[:, place], left=starts, color=_colour(place), height=0.74, label=kernel)
+        starts += shares[:, place]
+    axes.invert_yaxis()
+    axes.set(xlim=(0, 1), xlabel="share of the weights")
+    axes.spines[["top", "right"]].set_visible(False)
+    n_cols = min(3, len(classifier.kernel_names_))
+    figure.legend(loc="outside lower center", ncols=n_cols, frameon=False, fontsize=8, labelcolor=INK)
+    figure.suptitle(title, fontsize=11, wrap=True)
+    return figure
+
+
+def weights_by_size_figure(
+    shares: np.ndarray, sizes: Sequence[int], kernel_names: Sequence[str], title: str = ""
+) -> Figure:
+    """Mean shares (sizes, tasks, k) of the weights against training images a class, [Varma07] fig. 3."""
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.subplots()
+    for place, name in enumerate(kernel_names):
+        axes.plot(sizes, shares[:, :, place].mean(axis=1), "o-", color=_colour(place), label=name, markersize=4)
+    axes.set(xlabel="training images a class", ylabel="mean share of the weights", ylim=(0, None))
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8, labelcolor=INK)
+    figure.suptitle(title, fontsize=11, wrap=True)
+    return figure
+
+
+def similarity_figure(similarity: np.ndarray, names: Sequence[str], title: str = "") -> Figure:
+    """How alike tasks or classes are by their weights (n, n), as a shaded matrix."""
+    n, longest = len(names), max(map(len, map(str, names)))
+    side = max(2.4, 0.3 * n)
+    figure = Figure(figsize=(side + 0.9 + 0.085 * longest, side + 0.5 + 0.06 * longest), layout="constrained")
+    axes = figure.subplots()
+    shown = axes.imshow(similarity, cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(n), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set_yticks(range(n), names, fontsize=8)
+    figure.colorbar(shown, ax=axes, label="overlap of the weights", shrink=0.8)
+    figure.suptitle(title, fontsize=11, wrap=True)
+    return figure
+
+
+def _colour(place: int):
+    return colormaps["tab20"](place % 20)

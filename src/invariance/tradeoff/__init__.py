@@ -1,0 +1,19 @@
+"""Paper 5: learning how much of which invariance a task wants, over descriptors and over the library's methods."""
+
+from invariance.tradeoff.base import FeatureKernel, ImageKernel
+from invariance.tradeoff.classifier import TradeoffClassifier
+from invariance.tradeoff.kernel import TradeoffKernel
+from invariance.tradeoff.reasoning import class_shares, prior_from, task_similarity, weights_by_size
+from invariance.tradeoff.rooms import room_kernels
+
+__all__ = [
+    "FeatureKernel",
+    "ImageKernel",
+    "TradeoffClassifier",
+    "TradeoffKernel",
+    "class_shares",
+    "prior_from",
+    "room_kernels",
+    "task_similarity",
+    "weights_by_size",
+]

@@ -1,0 +1,249 @@
+"""Classification by base kernels of different invariance, each pair of classes weighing them its own way, [Varma07]."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from invariance._core.checks import check_choice, check_number
+from invariance._core.parallel import map_jobs
+from invariance.images import encode_labels
+from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
+from invariance.tradeoff.rooms import room_kernels
+from invariance.tradeoff.search import search_weights
+from invariance.tradeoff.solver import Machine, Terms, fit_machine, learn_machine
+from invariance.tradeoff.tasks import Task, class_scores, make_tasks
+
+STACKS = ("precomputed", "distances")
+N_FOLDS = 5
+
+
+class TradeoffClassifier(ClassifierMixin, BaseEstimator):
+    """Support vector machines whose kernel is a learned sum of base kernels.
+
+    Parameters
+    ----------
+    kernels : a list of base kernels: `FeatureKernel`, kernels of the library such as `TangentDistance()`, transformers
+        of images into histograms; "all" for one or more of every method of the library; "precomputed" if X is a stack
+        of Gram matrices, (k, n, n) for `fit` and (k, m, n) for `predict`; "distances" if it is a stack of distances,
+        which become exp(-γ_k f_k) with γ_k one over the mean training distance.
+    scheme : "ovo" learns weights for every pair of classes, "ova" for every class against the others.
+    weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
+        all pairs; or (k,) numbers.
+    C : of the machines.
+    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter.
+    norm, ridge : the penalty Σ σ_k d_k^norm / norm + ½ ridge |d|²; 1 and 0 is the paper's, which gives few weights.
+    constraints : (A, p) for A d >= p.
+    tolerance : relative duality gap at which the weights are taken as learned.
+    kernel_names : of a stack; else the kernels' own names are taken.
+    transformations : Φ, for kernels="all".
+
+    Attributes
+    ----------
+    weights_ : (tasks, k), the weights of every task; task_names_ says which is which, kernel_names_ the columns.
+    gaps_ : (tasks,) relative duality gaps.
+    """
+
+    def __init__(
+        self,
+        kernels="all",
+        scheme="ovo",
+        weights="learned",
+        C=1000.0,
+        sigma=1.0,
+        norm=1.0,
+        ridge=0.0,
+        constraints=None,
+        tolerance=1e-3,
+        kernel_names=None,
+        transformations=None,
+        probability=False,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.kernels = kernels
+        self.scheme = scheme
+        self.weights = weights
+        self.C = C
+        self.sigma = sigma
+        self.norm = norm
+        self.ridge = ridge
+        self.constraints = constraints
+        self.tolerance = tolerance
+        self.kernel_names = kernel_names
+        self.transformations = transformations
+        self.probability = probability
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X, y) -> "TradeoffClassifier":
+        """Learn from images, or from a stack of matrices, and labels."""
+        check_choice("scheme", self.scheme, ("ovo", "ova"))
+        Ks = self._training_grams(X, y)
+        self.classes_, codes = encode_labels(y, Ks.shape[1])
+        self.tasks_ = make_tasks(codes, self.scheme)
+        fit_task = self._fit_task(Ks, codes)
+        self.machines_ = map_jobs(fit_task, self.tasks_, self.n_jobs, "learning weights")
+        self.weights_ = np.array([machine.weights for machine in self.machines_])
+        self.gaps_ = np.array([machine.gap for machine in self.machines_])
+        self.task_names_ = [self._name_of(task) for task in self.tasks_]
+        if self.probability:
+            self._calibrate(Ks, codes)
+        return self
+
+    def decision_function(self, X) -> np.ndarray:
+        """Decisions (m,) of two classes; else scores (m, K): votes of the pairs, or decisions of one against all."""
+        check_is_fitted(self)
+        return self._scores(self._test_grams(X))
+
+    def predict(self, X) -> np.ndarray:
+        """The class of every image."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(lambda classifier: bool(classifier.probability))
+    def predict_proba(self, X) -> np.ndarray:
+        """Probabilities (m, K) of the classes, calibrated on held-out scores; `probability=True`."""
+        return self.calibration_.predict_proba(_as_columns(self.decision_function(X)))
+
+    @property
+    def shares_(self) -> np.ndarray:
+        """The weights of every task (tasks, k) as shares of their sum."""
+        return self.weights_ / np.maximum(self.weights_.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    def _fit_task(self, Ks: np.ndarray, codes: np.ndarray) -> Callable[[Task], Machine]:
+        C, tolerance = check_number("C", self.C, 1e-12), check_number("tolerance", self.tolerance, 1e-12, 1)
+        terms = check_terms(self.sigma, self.norm, self.ridge, self.constraints, len(Ks))
+        if isinstance(self.weights, str) and self.weights == "learned":
+            return partial(_learn_task, Ks, C, terms, tolerance)
+        if isinstance(self.weights, str):
+            check_choice("weights", self.weights, ("learned", "equal", "search"))
+            n = len(Ks)
+            fixed = np.full(n, 1 / n) if self.weights == "equal" else search_weights(Ks, codes, self.scheme, C)
+        else:
+            fixed = np.asarray(self.weights, np.float64)
+            if fixed.shape != (len(Ks),) or not np.isfinite(fixed).all() or (fixed < 0).any():
+                raise ValueError(f"weights must be {len(Ks)} numbers that are not negative; got {self.weights!r}.")
+        return partial(_fit_fixed, Ks, C, fixed)
+
+    def _training_grams(self, X, y) -> np.ndarray:
+        if isinstance(self.kernels, str) and self.kernels in STACKS:
+            stack = check_stack(X)
+            if stack.shape[1] != stack.shape[2]:
+                raise ValueError(f"fit needs a stack (k, n, n) of square matrices; got shape {stack.shape}.")
+            self.base_kernels_ = None
+            self.gammas_ = np.array([inverse_mean(D) for D in stack])
+            self.kernel_names_ = list(self.kernel_names or [f"kernel {k + 1}" for k in range(len(stack))])
+            return self._kernelise(stack)
+        if isinstance(self.kernels, str):
+            check_choice("kernels", self.kernels, ("all", *STACKS))
+            parts = room_kernels(self.transformations, self.random_state, self.n_jobs)
+        else:
+            parts = [as_base_kernel(part) for part in self.kernels]
+        self.base_kernels_ = parts
+        self.kernel_names_ = list(self.kernel_names or [name_of(part, k) for k, part in enumerate(parts)])
+        return np.stack([part.fit_gram(X, y) for part in parts])
+
+    def _test_grams(self, X) -> np.ndarray:
+        if self.base_kernels_ is not None:
+            return np.stack([part.rows(X) for part in self.base_kernels_])
+        stack = check_stack(X)
+        n_training = max(task.samples.max() for task in self.tasks_) + 1
+        if len(stack) != self.weights_.shape[1] or stack.shape[2] != n_training:
+            expected = f"({self.weights_.shape[1]}, m, {n_training})"
+            raise ValueError(
+                f"predict needs a stack {expected} of kernels, images and training images; got {stack.shape}."
+            )
+        return self._kernelise(stack)
+
+    def _kernelise(self, stack: np.ndarray) -> np.ndarray:
+        return stack if self.kernels == "precomputed" else np.exp(-self.gammas_[:, None, None] * stack)
+
+    def _scores(self, Ks: np.ndarray) -> np.ndarray:
+        decisions = decide(self.machines_, self.tasks_, Ks)
+        return decisions[:, 0] if len(self.classes_) == 2 else class_scores(decisions, self.tasks_, len(self.classes_))
+
+    def _calibrate(self, Ks: np.ndarray, codes: np.ndarray) -> None:
+        """Fit probabilities to scores of images that machines on the same weights have not seen."""
+        n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
+        if n_folds < 2:
+            raise ValueError("probability=True needs at least two images of every class to be calibrated.")
+        n_classes, C = len(self.classes_), float(self.C)
+        scores = np.empty((len(codes), 1 if n_classes == 2 else n_classes))
+        for training, held in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(codes, codes):
+            tasks = make_tasks(codes[training], self.scheme)
+            part = Ks[:, training[:, None], training]
+            machines = [
+                _fit_fixed(part, C, machine.weights, task) for machine, task in zip(self.machines_, tasks, strict=True)
+            ]
+            decisions = decide(machines, tasks, Ks[:, held[:, None], training])
+            scores[held] = decisions if n_classes == 2 else class_scores(decisions, tasks, n_classes)
+        self.calibration_ = LogisticRegression(C=1.0, max_iter=1000).fit(scores, codes)
+
+    def _name_of(self, task: Task) -> str:
+        other = "the others" if task.negative < 0 else self.classes_[task.negative]
+        first, second = (
+            (self.classes_[task.positive], other) if task.negative < 0 else (other, self.classes_[task.positive])
+        )
+        return f"{first} or {second}"
+
+
+def decide(machines: list[Machine], tasks: list[Task], Ks: np.ndarray) -> np.ndarray:
+    """Decisions (m, tasks) for kernel values (k, m, n): one matrix product a kernel."""
+    n_kernels, m, n = Ks.shape
+    decisions = np.tile([machine.offset for machine in machines], (m, 1)).astype(np.float64)
+    for k in range(n_kernels):
+        columns = np.zeros((n, len(machines)))
+        for place, (machine, task) in enumerate(zip(machines, tasks, strict=True)):
+            columns[task.samples, place] = machine.weights[k] * machine.coefficients
+        decisions += Ks[k] @ columns
+    return decisions
+
+
+def check_stack(X: Any) -> np.ndarray:
+    """A stack (k, m, n) of finite numbers, float64 in C order."""
+    stack = np.ascontiguousarray(X, np.float64)
+    if stack.ndim != 3 or stack.size == 0 or not np.isfinite(stack).all():
+        raise ValueError(f"a stack of matrices must be (k, m, n) of finite numbers; got shape {stack.shape}.")
+    return stack
+
+
+def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: int) -> Terms:
+    """The cost of the weights, checked."""
+    sigma = np.broadcast_to(np.asarray(sigma, np.float64), (n_kernels,)).copy()
+    if not np.isfinite(sigma).all() or (sigma <= 0).any():
+        raise ValueError(f"sigma must be positive, one number or one a kernel; got {sigma.tolist()}.")
+    norm, ridge = check_number("norm", norm, 1, 100), check_number("ridge", ridge, 0)
+    if constraints is None:
+        return Terms(sigma, norm, ridge, np.zeros((0, n_kernels)), np.zeros(0))
+    A, p = (np.asarray(part, np.float64) for part in constraints)
+    if A.ndim != 2 or A.shape[1] != n_kernels or p.shape != (len(A),):
+        raise ValueError(f"constraints must be A (r, {n_kernels}) and p (r,); got {A.shape} and {p.shape}.")
+    if norm != 1 or ridge != 0:
+        raise ValueError(f"constraints go with norm=1 and ridge=0 only; got norm={norm:g} and ridge={ridge:g}.")
+    return Terms(sigma, norm, ridge, np.ascontiguousarray(A), p)
+
+
+def _learn_task(Ks: np.ndarray, C: float, terms: Terms, tolerance: float, task: Task) -> Machine:
+    return learn_machine(_part(Ks, task), task.targets, C, terms, tolerance)
+
+
+def _fit_fixed(Ks: np.ndarray, C: float, weights: np.ndarray, task: Task) -> Machine:
+    return fit_machine(_part(Ks, task), task.targets, C, weights, 1e-3)
+
+
+def _part(Ks: np.ndarray, task: Task) -> np.ndarray:
+    """The matrices of a task's samples; all samples are not copied."""
+    if len(task.samples) == Ks.shape[1]:
+        return Ks
+    return np.ascontiguousarray(Ks[:, task.samples[:, None], task.samples])
+
+
+def _as_columns(scores: np.ndarray) -> np.ndarray:
+    return scores[:, None] if scores.ndim == 1 else scores

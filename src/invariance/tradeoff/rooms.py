@@ -1,0 +1,37 @@
+"""The library's own methods as base kernels: which of them a task wants, and with which Φ."""
+
+from typing import Any
+
+from invariance.codebooks import BagOfFeatures
+from invariance.hierarchies import NeuralResponse
+from invariance.jungles import InvariantFeatures
+from invariance.tangents import TangentDistance
+from invariance.tradeoff.base import FeatureKernel, ImageKernel
+from invariance.transformations import Identity, Rotations, Shifts, TransformationSet
+
+SIDE = 32
+
+
+def room_kernels(
+    transformations: TransformationSet | None = None, random_state: Any = None, n_jobs: int | None = None
+) -> list[Any]:
+    """At least one base kernel of every method, for images of any size: all but the bags see them 32 pixels wide.
+
+    `transformations` is the Φ of the jungles; None tries rotations, small shifts, and none.
+    """
+    seed = {"random_state": random_state, "n_jobs": n_jobs}
+    sets = {"rotation": Rotations(16), "shift": Shifts(2), "no Φ": None}
+    if transformations is not None:
+        sets = {"given Φ": transformations, "no Φ": None}
+    jungles = [
+        FeatureKernel(InvariantFeatures(phi, n_jungles=10, max_depth=3, **seed), "euclidean", SIDE, f"jungles, {name}")
+        for name, phi in sets.items()
+    ]
+    return [
+        ImageKernel(TangentDistance(Identity(), n_jobs=n_jobs), SIDE, "pixels"),
+        ImageKernel(TangentDistance(n_jobs=n_jobs), SIDE, "tangents"),
+        FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy"),
+        FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms"),
+        FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook"),
+        *jungles,
+    ]

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from invariance.descriptors.patch_grid import PatchGrid, grid_lines, standardize, weber_contrast
+
+
+@pytest.fixture(scope="module")
+def square():
+    """A smooth grey picture (41, 41) with gradients everywhere."""
+    return ndimage.gaussian_filter(np.random.default_rng(0).random((41, 41)), 2.0).astype(np.float32)
+
+
+def turned_vectors(vectors, n_side):
+    """The vectors (n, d) of a square picture in the order that they have in its rot90."""
+    return np.rot90(vectors.reshape(n_side, n_side, -1)).reshape(len(vectors), -1)
+
+
+def test_a_patch_is_the_picture_around_its_place(picture):
+    described = PatchGrid(5, step=7).describe_all(picture)
+    places = PatchGrid(5, step=7).places(picture.shape)
+    plane = standardize(picture)
+    row, column = places[len(places) // 2].astype(int)
+    values = plane[row - 2 : row + 3, column - 2 : column + 3].reshape(1, -1)
+    assert described.dtype == np.float32
+    np.testing.assert_allclose(described[len(places) // 2], weber_contrast(values)[0], rtol=1e-5)
+
+
+def test_beyond_its_border_a_picture_is_mirrored():
+    image = np.arange(12.0).reshape(3, 4) / 12
+    corner = PatchGrid(3, step=1).describe_all(image)[0].reshape(3, 3)
+    np.testing.assert_array_equal(corner[0], corner[1])
+    np.testing.assert_array_equal(corner[:, 0], corner[:, 1])
+
+
+def test_aligned_patches_turn_with_the_picture(square):
+    descriptor = PatchGrid(7, aligned=True, step=4)
+    before, after = descriptor.describe_all(square), descriptor.describe_all(np.rot90(square))
+    np.testing.assert_allclose(after, turned_vectors(before, 11), atol=2e-3)
+
+
+def test_patches_that_are_not_aligned_do_not(square):
+    descriptor = PatchGrid(7, step=4)
+    before, after = descriptor.describe_all(square), descriptor.describe_all(np.rot90(square))
+    assert np.abs(after - turned_vectors(before, 11)).mean() > 0.1
+
+
+def test_an_aligned_patch_is_brighter_in_its_lower_half(square):
+    patches = PatchGrid(7, aligned=True).describe_all(square).reshape(-1, 7, 7)
+    assert np.mean(patches[:, 4:].mean(axis=(1, 2)) > patches[:, :3].mean(axis=(1, 2))) > 0.9
+
+
+def test_brightness_and_contrast_do_not_matter(square):
+    for aligned in (False, True):
+        descriptor = PatchGrid(5, aligned)
+        np.testing.assert_allclose(
+            descriptor.describe_all(0.3 * square + 0.2), descriptor.describe_all(square), atol=5e-3
+        )
+
+
+def test_a_flat_picture_gives_zeros():
+    for aligned in (False, True):
+        assert not PatchGrid(5, aligned).describe_all(np.full((9, 8, 3), 77, np.uint8)).any()
+
+
+def test_the_grid_has_equal_margins():
+    for length in range(1, 20):
+        for step in (1, 2, 5):
+            lines = grid_lines(length, step)
+            assert 0 <= (length - 1 - lines[-1]) - lines[0] <= 1
+            assert np.all(np.diff(lines) == step)
+
+
+def test_places_go_with_vectors(picture):
+    for aligned in (False, True):
+        descriptor = PatchGrid(3, aligned, step=6)
+        assert len(descriptor.places(picture.shape)) == len(descriptor.describe_all(picture))
+
+
+def test_invariances_say_whether_patches_are_aligned():
+    assert "rotation" in PatchGrid(aligned=True).invariances
+    assert "rotation" not in PatchGrid().invariances
+
+
+def test_even_sizes_and_idle_steps_are_refused(picture):
+    with pytest.raises(ValueError, match="size must be odd.*got 4. Try 5"):
+        PatchGrid(4).describe_all(picture)
+    with pytest.raises(ValueError, match="step must be a whole number of at least 1; got 0"):
+        PatchGrid(5, step=0).describe_all(picture)

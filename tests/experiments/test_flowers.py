@@ -1,0 +1,87 @@
+"""The experiments of the trade-off on photographs: their parts on generated pictures, and a small run where data is."""
+
+import os
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from invariance.codebooks.words import WordHistograms
+from invariance.datasets import load_flowers17
+from invariance.descriptors.colour_grid import ColourGrid
+from invariance.descriptors.gradient_pyramid import GradientPyramid
+from invariance.experiments import caltech_objects
+from invariance.experiments.flowers17 import Middle, Split, find_twins, measure, predictions
+
+needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="needs the real data")
+
+
+def blurred_noise(seed, shape=(40, 52, 3)):
+    noise = ndimage.gaussian_filter(np.random.default_rng(seed).standard_normal(shape), (4, 4, 0))
+    return np.clip(0.5 + 3 * noise, 0, 1)
+
+
+def test_twins_are_found_though_resized_and_brightened():
+    first, second = blurred_noise(0), blurred_noise(1)
+    twin = np.clip(0.95 * ndimage.zoom(first, (1.5, 1.5, 1), order=1) + 0.02, 0, 1)
+    expected = np.zeros((3, 3), bool)
+    expected[0, 2] = expected[2, 0] = True
+    np.testing.assert_array_equal(find_twins([first, second, twin]), expected)
+
+
+def test_vectors_are_kept_the_more_the_nearer_the_middle():
+    image, descriptor = blurred_noise(0), Middle(ColourGrid(1, 1), spread=0.25)
+    vectors, places = descriptor.describe_all(image), descriptor.places(image.shape)
+    rows, columns = places.astype(int).T
+    np.testing.assert_allclose(vectors[:, 2], image.max(axis=2)[rows, columns], atol=1e-5)
+    away = np.linalg.norm((places + 0.5) / image.shape[:2] - 0.5, axis=1)
+    n_near, n_far = np.sum(away < 0.1), np.sum(away > 0.5)
+    assert n_near > 0.9 * 0.1**2 * np.pi * 40 * 52 * 0.95
+    assert 0 < n_far < 0.15 * (1 - 0.5**2 * np.pi) * 40 * 52
+    np.testing.assert_allclose(places.mean(axis=0), (np.array(image.shape[:2]) - 1) / 2, rtol=0.1)
+
+
+def test_colours_and_edges_are_weighed_and_all_methods_judged():
+    rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 10)
+    tints = np.array([[0.9, 0.2, 0.2], [0.2, 0.9, 0.2], [0.2, 0.2, 0.9]])
+    pictures = [blurred_noise(seed) * tints[label] for seed, label in enumerate(labels)]
+    order = rng.permutation(30)
+    training, test = order[:18], order[18:]
+    transformers = {
+        "colour": WordHistograms(Middle(ColourGrid()), n_words=8, random_state=0),
+        "edges": GradientPyramid(levels=2),
+        "edges 360": GradientPyramid(360, levels=2),
+    }
+    stacks = measure(transformers, [pictures[i] for i in training], labels[training], [pictures[i] for i in test])
+    assert [stack.shape for stack in stacks] == [(3, 18, 18), (3, 12, 18)]
+    split = Split(tuple(transformers), *stacks, labels[training], labels[test], np.zeros(12, bool))
+    found = {method: np.mean(predicted == labels[test]) for method, _, predicted in predictions(split)}
+    assert len(found) == 12
+    assert found["colour, machine"] == 1
+    assert found["the paper's three, 1-vs-all"] == 1
+    assert found["edges, nearest neighbour"] < 1
+
+
+def test_objects_are_drawn_without_overlap_and_up_to_fifteen():
+    labels = np.repeat([0, 1, 2], [40, 20, 30])
+    training, test = caltech_objects.draw(labels, seed=0)
+    assert not set(training) & set(test)
+    np.testing.assert_array_equal(np.bincount(labels[training]), [15, 15, 15])
+    np.testing.assert_array_equal(np.bincount(labels[test]), [15, 5, 15])
+
+
+@needs_data
+def test_three_classes_of_objects_are_told_apart():
+    measures = {name: caltech_objects.MEASURES[name] for name in ("Shape180", "Shape360")}
+    outcomes = caltech_objects.run(["Faces_easy", "car_side", "pizza"], measures=measures)
+    found = {outcome.method: outcome.mean for outcome in outcomes}
+    assert found["all, 1-vs-all"] > 85
+    assert {outcome.method: outcome.paper for outcome in outcomes}["Shape180, machine"] == 48.83
+
+
+@needs_data
+def test_some_irises_are_there_twice():
+    flowers = load_flowers17()
+    is_twin = find_twins(flowers.images[np.flatnonzero(flowers.labels == 5)])
+    assert is_twin[23, 42]
+    assert 10 < is_twin.sum() / 2 < 40
