@@ -107,7 +107,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         self.in_colour_ = False
         seeds = rng.integers(2**63, size=n_images)
         described = self._describe_all(images, n_windows, seeds)
-        if len({part.shape[1] for part in described}) > 1:
+        if described is None:
             # Some are grey and some in colour: the grey ones become colours without saturation.
             self.in_colour_ = True
             described = self._describe_all(images, n_windows, seeds)
@@ -116,21 +116,29 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         unset = {"random_state": int(rng.integers(2**31)), "n_jobs": self.n_jobs}
         given = codebook.get_params(deep=False)
         lent = {name: value for name, value in unset.items() if name in given and given[name] is None}
-        self.codebook_ = codebook.set_params(**lent).fit(np.concatenate(described), labels)
+        self.codebook_ = codebook.set_params(**lent).fit(described, labels)
         if "n_jobs" in lent:
             # Counting gives every picture a thread of its own: the codebook must not start more.
             self.codebook_.set_params(n_jobs=None)
         self.n_words_ = int(self.codebook_.n_words_)
         self.seed_ = int(rng.integers(2**31))
 
-    def _describe_all(self, images, n_windows: int, seeds: np.ndarray) -> list[np.ndarray]:
-        """The descriptors of so many windows of every picture."""
+    def _describe_all(self, images, n_windows: int, seeds: np.ndarray) -> np.ndarray | None:
+        """The descriptors (n * n_windows, d) of so many windows of every picture; None where their lengths differ."""
         rngs = [np.random.default_rng(seed) for seed in seeds]
         sampling, descriptor = self._sampling(n_windows), self._descriptor()
         work = for_each_picture(
             _descriptors_only, images, descriptor, sampling, rngs, self.n_jobs, "describing windows"
         )
-        return list(work)
+        described, is_even = None, True
+        for place, part in enumerate(work):
+            if described is None:
+                described = np.empty((len(rngs) * n_windows, part.shape[1]), part.dtype)
+            if part.shape[1] == described.shape[1]:
+                described[place * n_windows : (place + 1) * n_windows] = part
+            else:
+                is_even = False
+        return described if is_even else None
 
     def _sampling(self, n_windows: int) -> Sampling:
         max_scale = check_number("max_scale", self.max_scale, 0, 1)

@@ -43,6 +43,7 @@ def weights_by_size_figure(
     axes = figure.subplots()
     for place, name in enumerate(kernel_names):
         axes.plot(sizes, shares[:, :, place].mean(axis=1), "o-", color=_colour(place), label=name, markersize=4)
+    axes.set_xticks(list(sizes))
     axes.set(xlabel="training images a class", ylabel="mean share of the weights", ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8, labelcolor=INK)

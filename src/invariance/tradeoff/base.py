@@ -14,6 +14,7 @@ from invariance._core.checks import check_choice
 from invariance.images import resize_all
 
 DISTANCES = ("chi2", "euclidean")
+LONGEST_NAME = 60
 
 
 class FeatureKernel(BaseEstimator):
@@ -25,15 +26,18 @@ class FeatureKernel(BaseEstimator):
     distance : f, "chi2" (½ Σ (x - y)² / (x + y), for histograms) or "euclidean" (squared).
     side : images are resized to this many pixels a side first; None leaves them.
     name : what the weights are called; None takes the transformer's name.
+    cost : factor of the classifier's sigma. Features learned from the labels fit the training images better than any
+        others, whatever they are worth: let them cost more.
 
     γ is one over the mean distance of the training images.
     """
 
-    def __init__(self, transformer, distance="chi2", side=None, name=None):
+    def __init__(self, transformer, distance="chi2", side=None, name=None, cost=1.0):
         self.transformer = transformer
         self.distance = distance
         self.side = side
         self.name = name
+        self.cost = cost
 
     def fit_gram(self, X, y=None) -> np.ndarray:
         """Fit the transformer and γ; the Gram matrix (n, n) of the training images."""
@@ -58,10 +62,11 @@ class FeatureKernel(BaseEstimator):
 class ImageKernel(BaseEstimator):
     """A kernel k(X, Y) of the library, with `fit` and `diag`, as a base kernel; normalised to k(x, x) = 1."""
 
-    def __init__(self, kernel, side=None, name=None):
+    def __init__(self, kernel, side=None, name=None, cost=1.0):
         self.kernel = kernel
         self.side = side
         self.name = name
+        self.cost = cost
 
     def fit_gram(self, X, y=None) -> np.ndarray:
         """Fit the kernel; the Gram matrix (n, n) of the training images."""
@@ -96,7 +101,8 @@ def name_of(part: Any, place: int) -> str:
     if getattr(part, "name", None):
         return str(part.name)
     inner = getattr(part, "transformer", getattr(part, "kernel", part))
-    return f"{type(inner).__name__} {place + 1}"
+    text = " ".join(repr(inner).split())
+    return text if len(text) <= LONGEST_NAME else f"{type(inner).__name__} {place + 1}"
 
 
 def inverse_mean(distances: np.ndarray) -> float:

@@ -37,7 +37,8 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
         all pairs; or (k,) numbers.
     C : of the machines.
-    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter.
+    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter. It is
+        multiplied by the base kernels' own `cost`.
     norm, ridge : the penalty Σ σ_k d_k^norm / norm + ½ ridge |d|²; 1 and 0 is the paper's, which gives few weights.
     constraints : (A, p) for A d >= p.
     tolerance : relative duality gap at which the weights are taken as learned.
@@ -119,7 +120,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_task(self, Ks: np.ndarray, codes: np.ndarray) -> Callable[[Task], Machine]:
         C, tolerance = check_number("C", self.C, 1e-12), check_number("tolerance", self.tolerance, 1e-12, 1)
-        terms = check_terms(self.sigma, self.norm, self.ridge, self.constraints, len(Ks))
+        costs = [getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)]
+        sigma = np.asarray(self.sigma, np.float64) * costs
+        terms = check_terms(sigma, self.norm, self.ridge, self.constraints, len(Ks))
         if isinstance(self.weights, str) and self.weights == "learned":
             return partial(_learn_task, Ks, C, terms, tolerance)
         if isinstance(self.weights, str):

@@ -5,11 +5,12 @@ from typing import Any
 from invariance.codebooks import BagOfFeatures
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import InvariantFeatures
-from invariance.tangents import TangentDistance
+from invariance.tangents import JitteredDistance, TangentDistance
 from invariance.tradeoff.base import FeatureKernel, ImageKernel
 from invariance.transformations import Identity, Rotations, Shifts, TransformationSet
 
 SIDE = 32
+LEARNED_COST = 3.0  # of the jungles, whose filters have seen the labels; more makes no difference
 
 
 def room_kernels(
@@ -24,12 +25,19 @@ def room_kernels(
     if transformations is not None:
         sets = {"given Φ": transformations, "no Φ": None}
     jungles = [
-        FeatureKernel(InvariantFeatures(phi, n_jungles=10, max_depth=3, **seed), "euclidean", SIDE, f"jungles, {name}")
+        FeatureKernel(
+            InvariantFeatures(phi, n_jungles=10, max_depth=3, **seed),
+            "euclidean",
+            SIDE,
+            f"jungles, {name}",
+            LEARNED_COST,
+        )
         for name, phi in sets.items()
     ]
     return [
         ImageKernel(TangentDistance(Identity(), n_jobs=n_jobs), SIDE, "pixels"),
         ImageKernel(TangentDistance(n_jobs=n_jobs), SIDE, "tangents"),
+        ImageKernel(JitteredDistance(distance=TangentDistance(n_jobs=n_jobs)), SIDE, "jittered tangents"),
         FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy"),
         FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms"),
         FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook"),
