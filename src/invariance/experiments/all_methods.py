@@ -22,6 +22,7 @@ from invariance.images import resize, to_grey
 from invariance.tradeoff import TradeoffClassifier, room_kernels
 
 C = 1000.0
+FIRST_SEED = 100  # what jungles cost, and which kernels take part, was chosen on draws 0 to 3
 COMBINATIONS = {
     "all, equal weights": {"weights": "equal"},
     "all, learned weights": {},
@@ -101,7 +102,8 @@ def run(n_draws: int = 3, tasks: Sequence[str] = tuple(TASKS), combinations: dic
     tables = {}
     for task in tasks:
         started = time.perf_counter()
-        rates = [compare(TASKS[task](seed), seed, combinations) for seed in range(n_draws)]
+        seeds = range(FIRST_SEED, FIRST_SEED + n_draws)
+        rates = [compare(TASKS[task](seed), seed, combinations) for seed in seeds]
         seconds = (time.perf_counter() - started) / n_draws
         tables[task] = [Outcome(name, np.array([rate[name] for rate in rates]), None, seconds) for name in rates[0]]
         print(as_text(f"{task}, classified right in %", tables[task]), flush=True)

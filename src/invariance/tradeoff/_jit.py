@@ -12,8 +12,7 @@ def solve_dual(K, y, C, tolerance, max_steps, alpha, gradient):
     """Max 1ᵀα - ½ αᵀYKYα over 0 <= α <= C, yᵀα = 0, from a feasible α, in place; returns the offset b.
 
     Sequential minimal optimisation: the pair that violates most by second-order information is solved exactly, until
-    no pair violates by more than `tolerance`. `gradient` becomes YKYα - 1. Samples that stay at a bound are left aside
-    from time to time.
+    no pair violates by more than `tolerance`. `gradient` becomes YKYα - 1.
     """
     n = len(y)
     for i in range(n):
@@ -229,7 +228,7 @@ def learn_weights(Ks, y, C, sigma, power, ridge, A, p, tolerance, max_steps, d, 
     last_d, last_slope = np.empty(n_kernels), np.empty(n_kernels)
     trial_alpha, trial_gradient, trial_forms = np.empty(n), np.empty(n), np.empty(n_kernels)
     multipliers = np.zeros(A.shape[0])
-    inner, inner_steps = 1e-2, 200 * n + 10_000
+    inner, inner_steps = 1e-2, 200 * n + 300_000_000 // n
     project(d, A, p, multipliers)
     combine(Ks, d, K)
     b = solve_dual(K, y, C, inner, inner_steps, alpha, gradient)

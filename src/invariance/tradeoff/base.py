@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 
 from invariance._core.checks import check_choice
 from invariance.images import resize_all
+from invariance.tangents.definite import DefiniteGram
 
 DISTANCES = ("chi2", "euclidean")
 LONGEST_NAME = 60
@@ -60,7 +61,10 @@ class FeatureKernel(BaseEstimator):
 
 
 class ImageKernel(BaseEstimator):
-    """A kernel k(X, Y) of the library, with `fit` and `diag`, as a base kernel; normalised to k(x, x) = 1."""
+    """A kernel k(X, Y) of the library, with `fit` and `diag`, as a base kernel; normalised to k(x, x) = 1.
+
+    Negative eigenvalues of the training matrix are set to 0, for the training and for other images alike.
+    """
 
     def __init__(self, kernel, side=None, name=None, cost=1.0):
         self.kernel = kernel
@@ -76,13 +80,14 @@ class ImageKernel(BaseEstimator):
             self.kernel_.fit(self.images_)
         K = self.kernel_(self.images_)
         self.lengths_ = np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
-        return K / np.outer(self.lengths_, self.lengths_)
+        self.gram_ = DefiniteGram("clip")
+        return self.gram_.fit_transform(K / np.outer(self.lengths_, self.lengths_))
 
     def rows(self, X) -> np.ndarray:
         """Kernel values (m, n) between images and the training images."""
         images = _resized(X, self.side)
         lengths = np.sqrt(np.maximum(self.kernel_.diag(images), np.finfo(float).tiny))
-        return self.kernel_(images, self.images_) / np.outer(lengths, self.lengths_)
+        return self.gram_.transform(self.kernel_(images, self.images_) / np.outer(lengths, self.lengths_))
 
 
 def as_base_kernel(part: Any) -> Any:

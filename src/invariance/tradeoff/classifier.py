@@ -1,11 +1,13 @@
 """Classification by base kernels of different invariance, each pair of classes weighing them its own way, [Varma07]."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance.images import encode_labels
+from invariance.tradeoff._jit import project
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.rooms import room_kernels
 from invariance.tradeoff.search import search_weights
@@ -94,6 +97,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         self.weights_ = np.array([machine.weights for machine in self.machines_])
         self.gaps_ = np.array([machine.gap for machine in self.machines_])
         self.task_names_ = [self._name_of(task) for task in self.tasks_]
+        self._warn_of_gaps()
         if self.probability:
             self._calibrate(Ks, codes)
         return self
@@ -121,8 +125,8 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def _fit_task(self, Ks: np.ndarray, codes: np.ndarray) -> Callable[[Task], Machine]:
         C, tolerance = check_number("C", self.C, 1e-12), check_number("tolerance", self.tolerance, 1e-12, 1)
         costs = [getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)]
-        sigma = np.asarray(self.sigma, np.float64) * costs
-        terms = check_terms(sigma, self.norm, self.ridge, self.constraints, len(Ks))
+        terms = check_terms(self.sigma, self.norm, self.ridge, self.constraints, len(Ks))
+        terms = terms._replace(sigma=terms.sigma * costs)
         if isinstance(self.weights, str) and self.weights == "learned":
             return partial(_learn_task, Ks, C, terms, tolerance)
         if isinstance(self.weights, str):
@@ -142,15 +146,17 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"fit needs a stack (k, n, n) of square matrices; got shape {stack.shape}.")
             self.base_kernels_ = None
             self.gammas_ = np.array([inverse_mean(D) for D in stack])
-            self.kernel_names_ = list(self.kernel_names or [f"kernel {k + 1}" for k in range(len(stack))])
+            self.kernel_names_ = self._names([f"kernel {k + 1}" for k in range(len(stack))])
             return self._kernelise(stack)
         if isinstance(self.kernels, str):
             check_choice("kernels", self.kernels, ("all", *STACKS))
             parts = room_kernels(self.transformations, self.random_state, self.n_jobs)
         else:
             parts = [as_base_kernel(part) for part in self.kernels]
+        if not parts:
+            raise ValueError("kernels must hold at least one kernel; got an empty list.")
         self.base_kernels_ = parts
-        self.kernel_names_ = list(self.kernel_names or [name_of(part, k) for k, part in enumerate(parts)])
+        self.kernel_names_ = self._names([name_of(part, k) for k, part in enumerate(parts)])
         return np.stack([part.fit_gram(X, y) for part in parts])
 
     def _test_grams(self, X) -> np.ndarray:
@@ -171,6 +177,24 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, Ks: np.ndarray) -> np.ndarray:
         decisions = decide(self.machines_, self.tasks_, Ks)
         return decisions[:, 0] if len(self.classes_) == 2 else class_scores(decisions, self.tasks_, len(self.classes_))
+
+    def _warn_of_gaps(self) -> None:
+        n_open = int(np.count_nonzero(self.gaps_ > self.tolerance))
+        if n_open:
+            warnings.warn(
+                f"the weights of {n_open} of {len(self.gaps_)} tasks are not learned to tolerance={self.tolerance:g}: "
+                f"the largest gap is {self.gaps_.max():.2g}. A smaller C may help.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _names(self, default: list[str]) -> list[str]:
+        if self.kernel_names is None:
+            return default
+        names = self.kernel_names
+        if isinstance(names, str) or len(names) != len(default):
+            raise ValueError(f"kernel_names must be a list of {len(default)} names; got {names!r}.")
+        return list(names)
 
     def _calibrate(self, Ks: np.ndarray, codes: np.ndarray) -> None:
         """Fit probabilities to scores of images that machines on the same weights have not seen."""
@@ -219,17 +243,26 @@ def check_stack(X: Any) -> np.ndarray:
 
 def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: int) -> Terms:
     """The cost of the weights, checked."""
-    sigma = np.broadcast_to(np.asarray(sigma, np.float64), (n_kernels,)).copy()
-    if not np.isfinite(sigma).all() or (sigma <= 0).any():
-        raise ValueError(f"sigma must be positive, one number or one a kernel; got {sigma.tolist()}.")
+    given = np.asarray(sigma, np.float64)
+    if given.shape not in ((), (n_kernels,)) or not np.isfinite(given).all() or (given <= 0).any():
+        raise ValueError(f"sigma must be positive, one number or {n_kernels}, one a kernel; got {given.tolist()}.")
+    sigma = np.broadcast_to(given, (n_kernels,)).copy()
     norm, ridge = check_number("norm", norm, 1, 100), check_number("ridge", ridge, 0)
+    if norm != 1 and ridge != 0:
+        raise ValueError(f"ridge goes with norm=1 only; got norm={norm:g} and ridge={ridge:g}.")
     if constraints is None:
         return Terms(sigma, norm, ridge, np.zeros((0, n_kernels)), np.zeros(0))
     A, p = (np.asarray(part, np.float64) for part in constraints)
     if A.ndim != 2 or A.shape[1] != n_kernels or p.shape != (len(A),):
         raise ValueError(f"constraints must be A (r, {n_kernels}) and p (r,); got {A.shape} and {p.shape}.")
+    if not (np.isfinite(A).all() and np.isfinite(p).all()):
+        raise ValueError("constraints must be finite numbers; got NaN or infinity among them.")
     if norm != 1 or ridge != 0:
         raise ValueError(f"constraints go with norm=1 and ridge=0 only; got norm={norm:g} and ridge={ridge:g}.")
+    point = np.ones(n_kernels)
+    project(point, np.ascontiguousarray(A), p, np.zeros(len(p)))
+    if (A @ point < p - 1e-6 * np.maximum(1, np.abs(p))).any():
+        raise ValueError("constraints cannot be kept: no weights d >= 0 have A d >= p. Take some of them back.")
     return Terms(sigma, norm, ridge, np.ascontiguousarray(A), p)
 
 

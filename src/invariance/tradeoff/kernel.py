@@ -33,6 +33,8 @@ class TradeoffKernel(BaseEstimator):
 
     def _weights(self) -> np.ndarray:
         n = len(self.kernels)
+        if n == 0:
+            raise ValueError("kernels must hold at least one kernel; got none.")
         weights = np.full(n, 1 / n) if self.weights is None else np.asarray(self.weights, np.float64)
         if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError(f"weights must be {n} numbers that are not negative; got {self.weights!r}.")

@@ -49,12 +49,26 @@ class Machine(NamedTuple):
 
 def learn_machine(Ks: np.ndarray, y: np.ndarray, C: float, terms: Terms, tolerance: float) -> Machine:
     """Learn weights for Gram matrices Ks (k, n, n) and labels y (n,) of -1 and +1."""
+    sizes = _sizes_that_matter(Ks, terms)
+    if sizes is not None:
+        # With e_k = d_k s_k for kernels K_k / s_k the problem is the same, and its steps are of one length.
+        even = terms._replace(sigma=terms.sigma / sizes, A=terms.A / sizes)
+        machine = learn_machine(Ks / sizes[:, None, None], y, C, even, tolerance)
+        return machine._replace(weights=machine.weights / sizes)
     n_kernels = len(Ks)
     d, alpha = np.full(n_kernels, 1.0 / n_kernels), np.zeros(len(y))
     offset, upper, lower, n_steps = learn_weights(
-        Ks, y, C, terms.sigma, terms.norm, terms.ridge, terms.A, terms.p, tolerance, MAX_STEPS, d, alpha
+        Ks, y, float(C), terms.sigma, terms.norm, terms.ridge, terms.A, terms.p, tolerance, MAX_STEPS, d, alpha
     )
     return Machine(d, alpha * y, offset, upper, lower, n_steps)
+
+
+def _sizes_that_matter(Ks: np.ndarray, terms: Terms) -> np.ndarray | None:
+    """The mean diagonals (k,) of the kernels, if they differ so much that the descent would crawl."""
+    sizes = np.einsum("kii->k", Ks) / Ks.shape[1]
+    if terms.norm != 1 or terms.ridge != 0 or (sizes <= 0).any() or sizes.max() <= 10 * sizes.min():
+        return None
+    return sizes
 
 
 def fit_machine(Ks: np.ndarray, y: np.ndarray, C: float, weights: np.ndarray, tolerance: float) -> Machine:
