@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 TAU = 1e-12
+N_ALTERNATING = 2  # steps before the descent
 N_REMEMBERED = 5  # values that a step may not exceed: the line search is not monotone
 
 
@@ -228,11 +229,19 @@ def learn_weights(Ks, y, C, sigma, power, ridge, A, p, tolerance, max_steps, d, 
     last_d, last_slope = np.empty(n_kernels), np.empty(n_kernels)
     trial_alpha, trial_gradient, trial_forms = np.empty(n), np.empty(n), np.empty(n_kernels)
     multipliers = np.zeros(A.shape[0])
-    inner, inner_steps = 1e-2, 200 * n + 300_000_000 // n
+    inner, inner_steps = 1e-3, 200 * n + 300_000_000 // n
     project(d, A, p, multipliers)
     combine(Ks, d, K)
     b = solve_dual(K, y, C, inner, inner_steps, alpha, gradient)
     quadratic_forms(Ks, y, alpha, forms)
+    if A.shape[0] == 0 and power == 1.0 and ridge == 0.0:
+        # For fixed w the best weights are d_k √(αᵀYK_kYα / 2σ_k): a few such steps lead near the optimum at once.
+        for _ in range(N_ALTERNATING):
+            for k in range(n_kernels):
+                d[k] *= np.sqrt(max(forms[k], 0.0) / (2 * sigma[k]))
+            combine(Ks, d, K)
+            b = solve_dual(K, y, C, inner, inner_steps, alpha, gradient)
+            quadratic_forms(Ks, y, alpha, forms)
     value = alpha.sum() - 0.5 * np.dot(d, forms) + penalty(d, sigma, power, ridge)
     remembered = np.full(N_REMEMBERED, -np.inf)
     remembered[0] = value

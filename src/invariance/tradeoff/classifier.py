@@ -25,6 +25,7 @@ from invariance.tradeoff.tasks import Task, class_scores, make_tasks
 
 STACKS = ("precomputed", "distances")
 N_FOLDS = 5
+N_TOGETHER = 5  # tasks a job: a pair of classes is learned in less time than it takes to start a job
 
 
 class TradeoffClassifier(ClassifierMixin, BaseEstimator):
@@ -93,7 +94,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = encode_labels(y, Ks.shape[1])
         self.tasks_ = make_tasks(codes, self.scheme)
         fit_task = self._fit_task(Ks, codes)
-        self.machines_ = map_jobs(fit_task, self.tasks_, self.n_jobs, "learning weights")
+        groups = [self.tasks_[start : start + N_TOGETHER] for start in range(0, len(self.tasks_), N_TOGETHER)]
+        fitted = map_jobs(partial(_fit_some, fit_task), groups, self.n_jobs, "learning weights")
+        self.machines_ = [machine for machines in fitted for machine in machines]
         self.weights_ = np.array([machine.weights for machine in self.machines_])
         self.gaps_ = np.array([machine.gap for machine in self.machines_])
         self.task_names_ = [self._name_of(task) for task in self.tasks_]
@@ -264,6 +267,10 @@ def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: 
     if (A @ point < p - 1e-6 * np.maximum(1, np.abs(p))).any():
         raise ValueError("constraints cannot be kept: no weights d >= 0 have A d >= p. Take some of them back.")
     return Terms(sigma, norm, ridge, np.ascontiguousarray(A), p)
+
+
+def _fit_some(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:
+    return [fit_task(task) for task in tasks]
 
 
 def _learn_task(Ks: np.ndarray, C: float, terms: Terms, tolerance: float, task: Task) -> Machine:
