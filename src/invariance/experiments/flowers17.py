@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 
 from invariance.codebooks.words import WordHistograms, histogram_distances
@@ -131,9 +132,29 @@ def predictions(split: Split) -> Iterator[tuple[str, float | None, np.ndarray]]:
     yield "the paper's three, 1-vs-1", PAPER_OVO, weigh(split, slice(3))
     yield "the paper's three, 1-vs-all", PAPER_OVA, weigh(split, slice(3), scheme="ova")
     yield "the paper's three, equal weights, 1-vs-all", None, weigh(split, slice(3), scheme="ova", weights="equal")
+    noisy = add_noise(split)
+    yield "the three and noise, 1-vs-1", None, weigh(noisy, slice(None))
+    yield "the three and noise, 1-vs-all", None, weigh(noisy, slice(None), scheme="ova")
+    yield "the three and noise, equal weights, 1-vs-1", None, weigh(noisy, slice(None), weights="equal")
+    yield "the three and noise, equal weights, 1-vs-all", None, weigh(noisy, slice(None), scheme="ova", weights="equal")
     yield "all, 1-vs-1", None, weigh(split, slice(None))
     yield "all, 1-vs-all", None, weigh(split, slice(None), scheme="ova")
     yield "all, equal weights, 1-vs-all", None, weigh(split, slice(None), scheme="ova", weights="equal")
+
+
+def add_noise(split: Split, n_noise: int = 5, n_values: int = 50) -> Split:
+    """The first three distances, and those of random vectors that have nothing to do with the pictures."""
+    rng = np.random.default_rng(0)
+    training, test = list(split.training[:3]), list(split.test[:3])
+    for _ in range(n_noise):
+        vectors, test_vectors = (
+            rng.random((len(split.labels), n_values)),
+            rng.random((len(split.test_labels), n_values)),
+        )
+        training.append(cdist(vectors, vectors, "sqeuclidean"))
+        test.append(cdist(test_vectors, vectors, "sqeuclidean"))
+    names = (*split.names[:3], *(f"noise {k + 1}" for k in range(n_noise)))
+    return split._replace(names=names, training=np.stack(training), test=np.stack(test))
 
 
 def weigh(split: Split, which: slice, **settings) -> np.ndarray:

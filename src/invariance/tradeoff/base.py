@@ -63,7 +63,9 @@ class FeatureKernel(BaseEstimator):
 class ImageKernel(BaseEstimator):
     """A kernel k(X, Y) of the library, with `fit` and `diag`, as a base kernel; normalised to k(x, x) = 1.
 
-    Negative eigenvalues of the training matrix are set to 0, for the training and for other images alike.
+    One made of distances, such as `TangentDistance`, is exp(-γ d²) with γ one over the mean of the training images, as
+    all base kernels are: weights favour the narrower of two kernels, whatever it is worth. Negative eigenvalues of the
+    training matrix are set to 0, for the training and for other images alike.
     """
 
     def __init__(self, kernel, side=None, name=None, cost=1.0):
@@ -76,18 +78,24 @@ class ImageKernel(BaseEstimator):
         """Fit the kernel; the Gram matrix (n, n) of the training images."""
         self.images_ = _resized(X, self.side)
         self.kernel_ = clone(self.kernel)
+        self.gram_ = DefiniteGram("clip")
+        if hasattr(self.kernel_, "squared"):
+            squared = self.kernel_.squared(self.images_)
+            self.gamma_ = inverse_mean(squared)
+            return self.gram_.fit_transform(np.exp(-self.gamma_ * squared))
         if hasattr(self.kernel_, "fit"):
             self.kernel_.fit(self.images_)
         K = self.kernel_(self.images_)
-        self.lengths_ = np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
-        self.gram_ = DefiniteGram("clip")
+        self.lengths_ = _lengths(np.diag(K))
         return self.gram_.fit_transform(K / np.outer(self.lengths_, self.lengths_))
 
     def rows(self, X) -> np.ndarray:
         """Kernel values (m, n) between images and the training images."""
         images = _resized(X, self.side)
-        lengths = np.sqrt(np.maximum(self.kernel_.diag(images), np.finfo(float).tiny))
-        return self.gram_.transform(self.kernel_(images, self.images_) / np.outer(lengths, self.lengths_))
+        if hasattr(self.kernel_, "squared"):
+            return self.gram_.transform(np.exp(-self.gamma_ * self.kernel_.squared(images, self.images_)))
+        lengths = np.outer(_lengths(self.kernel_.diag(images)), self.lengths_)
+        return self.gram_.transform(self.kernel_(images, self.images_) / lengths)
 
 
 def as_base_kernel(part: Any) -> Any:
@@ -119,3 +127,7 @@ def inverse_mean(distances: np.ndarray) -> float:
 
 def _resized(X: Any, side: int | None) -> Any:
     return X if side is None else resize_all(X, (side, side))
+
+
+def _lengths(diagonal: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))

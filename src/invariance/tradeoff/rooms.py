@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from invariance.codebooks import BagOfFeatures
+from invariance.codebooks import BagOfFeatures, WordHistograms
+from invariance.descriptors import MaximumResponses
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import InvariantFeatures
 from invariance.tangents import JitteredDistance, TangentDistance
@@ -41,5 +42,6 @@ def room_kernels(
         FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy"),
         FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms"),
         FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook"),
+        FeatureKernel(WordHistograms(MaximumResponses("rotation", step=2), 150, **seed), "chi2", None, "texture words"),
         *jungles,
     ]
