@@ -258,7 +258,7 @@ def test_a_saved_classifier_decides_the_same(of_images, learned, tmp_path):
         ({"scheme": "all"}, "scheme must be one of 'ovo', 'ova'; got 'all'"),
         ({"kernels": "rbf"}, "kernels must be one of 'all', 'precomputed', 'distances'; got 'rbf'"),
         ({"kernels": ["rbf"]}, "kernels must hold base kernels, kernels with diag, or transformers; got 'rbf'"),
-        ({"weights": "best"}, "weights must be one of 'learned', 'equal', 'search'; got 'best'"),
+        ({"weights": "best"}, "weights must be one of 'learned', 'selected', 'equal', 'search'; got 'best'"),
         ({"weights": [1, 2]}, r"weights must be 4 numbers that are not negative; got \[1, 2\]"),
         ({"weights": [1, 2, 3, -4]}, r"weights must be 4 numbers that are not negative; got \[1, 2, 3, -4\]"),
         ({"C": 0}, "C must be a number from 1e-12 to inf; got 0"),
@@ -311,3 +311,18 @@ def test_wrong_stacks_are_named(learned):
         TradeoffClassifier("precomputed").fit(GRAMS, ["ant"] * 30)
     with pytest.raises(NotFittedError):
         TradeoffClassifier("precomputed").predict(GRAMS)
+
+
+def test_selected_kernels_are_those_that_do_well_on_samples_held_out():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 12)
+    good = codes[:, None] + 0.3 * rng.standard_normal((36, 2))
+    noise = rng.standard_normal((4, 36, 6))
+    stack = np.stack([np.square(view[:, None] - view[None]).sum(axis=-1) for view in (noise[0], good, *noise[1:])])
+    model = TradeoffClassifier("distances", weights="selected", C=10.0).fit(stack, codes)
+    assert model.weights_.shape == (3, 5)
+    assert (model.weights_[:, 1] > 0).all()
+    assert model.shares_[:, 1].min() > 0.8
+    assert np.mean(model.predict(stack) == codes) > 0.95
+    with pytest.raises(ValueError, match="weights='selected' takes no constraints"):
+        TradeoffClassifier("distances", weights="selected", constraints=(np.ones((1, 5)), [1])).fit(stack, codes)

@@ -20,6 +20,7 @@ from invariance.tradeoff._jit import project
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.rooms import room_kernels
 from invariance.tradeoff.search import search_weights
+from invariance.tradeoff.selection import decide, part_of, select_kernels
 from invariance.tradeoff.solver import Machine, Terms, fit_machine, learn_machine
 from invariance.tradeoff.tasks import Task, class_scores, make_tasks
 
@@ -38,8 +39,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         of Gram matrices, (k, n, n) for `fit` and (k, m, n) for `predict`; "distances" if it is a stack of distances,
         which become exp(-γ_k f_k) with γ_k one over the mean training distance.
     scheme : "ovo" learns weights for every pair of classes, "ova" for every class against the others.
-    weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
-        all pairs; or (k,) numbers.
+    weights : "learned"; "selected" for learned weights of the few kernels that do best in cross-validation, which is
+        safer where some kernels are of no use and samples are few; "equal" for the mean of all; "search" for the best
+        on a grid by cross-validation, the same for all pairs; or (k,) numbers.
     C : of the machines.
     sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter. It is
         multiplied by the base kernels' own `cost`.
@@ -132,8 +134,17 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         terms = terms._replace(sigma=terms.sigma * costs)
         if isinstance(self.weights, str) and self.weights == "learned":
             return partial(_learn_task, Ks, C, terms, tolerance)
+        if isinstance(self.weights, str) and self.weights == "selected":
+            if self.constraints is not None:
+                raise ValueError("weights='selected' takes no constraints, which speak of all kernels.")
+            # A kernel that has seen the labels does well on samples held out as well.
+            honest = np.flatnonzero(np.array(costs) <= 1)
+            candidates = honest if len(honest) else np.arange(len(Ks))
+            chosen = select_kernels(Ks, codes, self.scheme, C, terms, tolerance, candidates)
+            some = terms._replace(sigma=terms.sigma[chosen], A=terms.A[:, chosen])
+            return partial(_learn_selected, Ks[chosen], chosen, len(Ks), C, some, tolerance)
         if isinstance(self.weights, str):
-            check_choice("weights", self.weights, ("learned", "equal", "search"))
+            check_choice("weights", self.weights, ("learned", "selected", "equal", "search"))
             n = len(Ks)
             fixed = np.full(n, 1 / n) if self.weights == "equal" else search_weights(Ks, codes, self.scheme, C)
         else:
@@ -224,18 +235,6 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         return f"{first} or {second}"
 
 
-def decide(machines: list[Machine], tasks: list[Task], Ks: np.ndarray) -> np.ndarray:
-    """Decisions (m, tasks) for kernel values (k, m, n): one matrix product a kernel."""
-    n_kernels, m, n = Ks.shape
-    decisions = np.tile([machine.offset for machine in machines], (m, 1)).astype(np.float64)
-    for k in range(n_kernels):
-        columns = np.zeros((n, len(machines)))
-        for place, (machine, task) in enumerate(zip(machines, tasks, strict=True)):
-            columns[task.samples, place] = machine.weights[k] * machine.coefficients
-        decisions += Ks[k] @ columns
-    return decisions
-
-
 def check_stack(X: Any) -> np.ndarray:
     """A stack (k, m, n) of finite numbers, float64 in C order."""
     stack = np.ascontiguousarray(X, np.float64)
@@ -274,18 +273,20 @@ def _fit_some(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Ma
 
 
 def _learn_task(Ks: np.ndarray, C: float, terms: Terms, tolerance: float, task: Task) -> Machine:
-    return learn_machine(_part(Ks, task), task.targets, C, terms, tolerance)
+    return learn_machine(part_of(Ks, task), task.targets, C, terms, tolerance)
+
+
+def _learn_selected(
+    Ks: np.ndarray, chosen: np.ndarray, n_kernels: int, C: float, terms: Terms, tolerance: float, task: Task
+) -> Machine:
+    machine = learn_machine(part_of(Ks, task), task.targets, C, terms, tolerance)
+    weights = np.zeros(n_kernels)
+    weights[chosen] = machine.weights
+    return machine._replace(weights=weights)
 
 
 def _fit_fixed(Ks: np.ndarray, C: float, weights: np.ndarray, task: Task) -> Machine:
-    return fit_machine(_part(Ks, task), task.targets, C, weights, 1e-3)
-
-
-def _part(Ks: np.ndarray, task: Task) -> np.ndarray:
-    """The matrices of a task's samples; all samples are not copied."""
-    if len(task.samples) == Ks.shape[1]:
-        return Ks
-    return np.ascontiguousarray(Ks[:, task.samples[:, None], task.samples])
+    return fit_machine(part_of(Ks, task), task.targets, C, weights, 1e-3)
 
 
 def _as_columns(scores: np.ndarray) -> np.ndarray:
