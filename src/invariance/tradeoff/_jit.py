@@ -229,7 +229,7 @@ def learn_weights(Ks, y, C, sigma, power, ridge, A, p, tolerance, max_steps, d, 
     last_d, last_slope = np.empty(n_kernels), np.empty(n_kernels)
     trial_alpha, trial_gradient, trial_forms = np.empty(n), np.empty(n), np.empty(n_kernels)
     multipliers = np.zeros(A.shape[0])
-    inner, inner_steps = 1e-3, 200 * n + 300_000_000 // n
+    inner, inner_steps = 1e-3, 200 * n + 60_000_000 // n
     project(d, A, p, multipliers)
     combine(Ks, d, K)
     b = solve_dual(K, y, C, inner, inner_steps, alpha, gradient)

@@ -140,7 +140,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
             # A kernel that has seen the labels does well on samples held out as well.
             honest = np.flatnonzero(np.array(costs) <= 1)
             candidates = honest if len(honest) else np.arange(len(Ks))
-            chosen = select_kernels(Ks, codes, self.scheme, C, terms, tolerance, candidates)
+            chosen = select_kernels(Ks, codes, self.scheme, C, terms, candidates)
             some = terms._replace(sigma=terms.sigma[chosen], A=terms.A[:, chosen])
             return partial(_learn_selected, Ks[chosen], chosen, len(Ks), C, some, tolerance)
         if isinstance(self.weights, str):

@@ -8,14 +8,16 @@ are taken as do best together, with weights learned without the samples held out
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from invariance.tradeoff.solver import Machine, Terms, learn_machine
+from invariance.tradeoff.solver import Machine, Terms, fit_machine, learn_machine
 from invariance.tradeoff.tasks import Task, class_scores, make_tasks
 
 N_FOLDS, MAX_SELECTED = 4, 5
+INNER_TOLERANCE = 1e-3
+ENOUGH = 1e-2  # relative gap of weights that are only to be compared
 
 
 def select_kernels(
-    Ks: np.ndarray, codes: np.ndarray, scheme: str, C: float, terms: Terms, tolerance: float, candidates: np.ndarray
+    Ks: np.ndarray, codes: np.ndarray, scheme: str, C: float, terms: Terms, candidates: np.ndarray
 ) -> np.ndarray:
     """The numbers of the kernels to weigh, the best first, among `candidates`; of equal choices the smaller one."""
     n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
@@ -25,7 +27,7 @@ def select_kernels(
 
     def count_errors(chosen: np.ndarray) -> int:
         part = terms._replace(sigma=terms.sigma[chosen])
-        return sum(_count_errors(Ks[chosen], codes, scheme, C, part, tolerance, *fold) for fold in folds)
+        return sum(_count_errors(Ks[chosen], codes, scheme, C, part, ENOUGH, *fold) for fold in folds)
 
     alone = [count_errors(np.array([candidate])) for candidate in candidates]
     ranked = np.asarray(candidates)[np.argsort(alone, kind="stable")]
@@ -52,10 +54,17 @@ def part_of(Ks: np.ndarray, task: Task) -> np.ndarray:
     return np.ascontiguousarray(Ks[:, task.samples[:, None], task.samples])
 
 
+def _learn(Ks, y, C, terms, tolerance) -> Machine:
+    """A single kernel needs no weight."""
+    if len(Ks) == 1:
+        return fit_machine(Ks, y, C, np.ones(1), INNER_TOLERANCE)
+    return learn_machine(Ks, y, C, terms, tolerance)
+
+
 def _count_errors(Ks, codes, scheme, C, terms, tolerance, training, held) -> int:
     inside = np.ascontiguousarray(Ks[:, training[:, None], training])
     tasks = make_tasks(codes[training], scheme)
-    machines = [learn_machine(part_of(inside, task), task.targets, C, terms, tolerance) for task in tasks]
+    machines = [_learn(part_of(inside, task), task.targets, C, terms, tolerance) for task in tasks]
     decisions = decide(machines, tasks, Ks[:, held[:, None], training])
     n_classes = int(codes.max()) + 1
     if n_classes == 2:
