@@ -204,3 +204,10 @@ def test_the_gap_closes_where_a_line_cannot_part_the_classes():
     Ks = np.array([X @ X.T for X in Xs])
     assert learn_machine(Ks, y, 1000.0, plain(2), 1e-6).gap <= 1e-6
     assert learn_machine(Ks, y, 1e6, plain(2), 1e-3).gap <= 1e-3
+
+
+def test_terms_of_other_kernels_are_refused():
+    """Compiled loops would write beyond the weights."""
+    Ks, y = draw_kernels(3)
+    with pytest.raises(ValueError, match="terms speak of 5 kernels, but there are 3"):
+        learn_machine(Ks, y, 1.0, plain(5), 1e-3)

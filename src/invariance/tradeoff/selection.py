@@ -26,7 +26,7 @@ def select_kernels(
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(codes, codes))
 
     def count_errors(chosen: np.ndarray) -> int:
-        part = terms._replace(sigma=terms.sigma[chosen])
+        part = terms._replace(sigma=terms.sigma[chosen], A=terms.A[:, chosen])
         return sum(_count_errors(Ks[chosen], codes, scheme, C, part, ENOUGH, *fold) for fold in folds)
 
     alone = [count_errors(np.array([candidate])) for candidate in candidates]

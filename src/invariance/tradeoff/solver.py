@@ -49,6 +49,8 @@ class Machine(NamedTuple):
 
 def learn_machine(Ks: np.ndarray, y: np.ndarray, C: float, terms: Terms, tolerance: float) -> Machine:
     """Learn weights for Gram matrices Ks (k, n, n) and labels y (n,) of -1 and +1."""
+    if terms.sigma.shape != (len(Ks),) or terms.A.shape[1] != len(Ks):
+        raise ValueError(f"terms speak of {terms.A.shape[1]} kernels, but there are {len(Ks)}.")
     sizes = _sizes_that_matter(Ks, terms)
     if sizes is not None:
         # With e_k = d_k s_k for kernels K_k / s_k the problem is the same, and its steps are of one length.
