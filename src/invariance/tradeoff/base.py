@@ -27,24 +27,27 @@ class FeatureKernel(BaseEstimator):
     distance : f, "chi2" (½ Σ (x - y)² / (x + y), for histograms) or "euclidean" (squared).
     side : images are resized to this many pixels a side first; None leaves them.
     name : what the weights are called; None takes the transformer's name.
+    labelled : whether the transformer is given the labels.
     cost : factor of the classifier's sigma. Features learned from the labels fit the training images better than any
         others, whatever they are worth: let them cost more.
 
     γ is one over the mean distance of the training images.
     """
 
-    def __init__(self, transformer, distance="chi2", side=None, name=None, cost=1.0):
+    def __init__(self, transformer, distance="chi2", side=None, name=None, labelled=True, cost=1.0):
         self.transformer = transformer
         self.distance = distance
         self.side = side
         self.name = name
+        self.labelled = labelled
         self.cost = cost
 
     def fit_gram(self, X, y=None) -> np.ndarray:
         """Fit the transformer and γ; the Gram matrix (n, n) of the training images."""
         check_choice("distance", self.distance, DISTANCES)
         self.transformer_ = clone(self.transformer)
-        self.features_ = np.asarray(self.transformer_.fit_transform(_resized(X, self.side), y), np.float64)
+        labels = y if self.labelled else None
+        self.features_ = np.asarray(self.transformer_.fit_transform(_resized(X, self.side), labels), np.float64)
         distances = self._distances(self.features_)
         self.gamma_ = inverse_mean(distances)
         return np.exp(-self.gamma_ * distances)

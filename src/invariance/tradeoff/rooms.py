@@ -19,7 +19,8 @@ def room_kernels(
 ) -> list[Any]:
     """At least one base kernel of every method, for images of any size: all but the bags see them 32 pixels wide.
 
-    `transformations` is the Φ of the jungles; None tries rotations, small shifts, and none.
+    `transformations` is the Φ of the jungles; None tries rotations, small shifts, and none. Of all of them only the
+    jungles are shown the labels: the words of a codebook that has seen them look better than they are.
     """
     seed = {"random_state": random_state, "n_jobs": n_jobs}
     sets = {"rotation": Rotations(16), "shift": Shifts(2), "no Φ": None}
@@ -31,7 +32,7 @@ def room_kernels(
             "euclidean",
             SIDE,
             f"jungles, {name}",
-            LEARNED_COST,
+            cost=LEARNED_COST,
         )
         for name, phi in sets.items()
     ]
@@ -41,7 +42,7 @@ def room_kernels(
         ImageKernel(JitteredDistance(distance=TangentDistance(n_jobs=n_jobs)), SIDE, "jittered tangents"),
         FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy"),
         FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms"),
-        FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook"),
+        FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook", False),
         FeatureKernel(WordHistograms(MaximumResponses("rotation", step=2), 150, **seed), "chi2", None, "texture words"),
         *jungles,
     ]
