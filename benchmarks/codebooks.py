@@ -5,20 +5,19 @@ Windows are those of GRAZ-02's bikes and cars if they are there, else of generat
 figures of this run.
 """
 
-import time
-
 import cv2
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.ensemble import ExtraTreesClassifier, RandomTreesEmbedding
 
+from benchmarks.timing import best
 from invariance.codebooks import BagOfFeatures, ClusteringForest
 from invariance.datasets import DatasetMissing, load_graz02
 from invariance.descriptors import HaarPatches
 from invariance.images import draw_boxes
 
 N_DESCRIPTORS, N_TREES, N_LEAVES, N_TRIALS = 20_000, 5, 1000, 50
-N_WINDOWS, N_REPEATS = 8000, 3
+N_WINDOWS = 8000
 
 
 def load_pictures(n_each=150):
@@ -40,20 +39,10 @@ def describe(pictures, labels, n_descriptors):
     return np.concatenate(parts)[order], np.repeat(labels, n_each)[order]
 
 
-def seconds(function, n_repeats=N_REPEATS):
-    """The least of a few times: what the machine can do when nobody else is on it."""
-    times = []
-    for _ in range(n_repeats):
-        started = time.perf_counter()
-        result = function()
-        times.append(time.perf_counter() - started)
-    return min(times), result
-
-
 def compare_building(D, y):
     ours = ClusteringForest(N_TREES, n_leaves=N_LEAVES, max_trials=N_TRIALS, n_jobs=2, random_state=0)
     ours.fit(D[:200], y[:200])  # compile
-    ours_seconds, _ = seconds(lambda: ours.fit(D, y))
+    ours_seconds, _ = best(lambda: ours.fit(D, y))
     print(f"Building {N_TREES} trees of {N_LEAVES} leaves on {D.shape[0]:,} x {D.shape[1]}: ours {ours_seconds:.2f} s")
     peers = {
         "ExtraTreesClassifier(5, max_features=50)": ExtraTreesClassifier(
@@ -64,10 +53,10 @@ def compare_building(D, y):
         ),
     }
     for name, peer in peers.items():
-        peer_seconds, _ = seconds(lambda peer=peer: peer.fit(D, y))
+        peer_seconds, _ = best(lambda peer=peer: peer.fit(D, y))
         print(f"  {name}: {peer_seconds:.2f} s, ours takes {ours_seconds / peer_seconds:.2f} of it")
     kmeans = KMeans(N_TREES * N_LEAVES, init="random", n_init=1, max_iter=300, random_state=0)
-    kmeans_seconds, _ = seconds(lambda: kmeans.fit(D), 1)
+    kmeans_seconds, _ = best(lambda: kmeans.fit(D), 1)
     print(
         f"  k-means, {N_TREES * N_LEAVES:,} centres, {kmeans.n_iter_} iterations: {kmeans_seconds:.1f} s, "
         f"{kmeans_seconds / ours_seconds:.0f} times ours"
@@ -76,9 +65,9 @@ def compare_building(D, y):
 
 
 def compare_coding(D, forest, trees, kmeans):
-    ours, _ = seconds(lambda: forest.transform(D))
-    theirs, _ = seconds(lambda: trees.apply(D))
-    words, _ = seconds(lambda: kmeans.predict(D), 1)
+    ours, _ = best(lambda: forest.transform(D))
+    theirs, _ = best(lambda: trees.apply(D))
+    words, _ = best(lambda: kmeans.predict(D), 1)
     print(
         f"Coding, descriptors a second: ours {len(D) / ours:,.0f}, sklearn apply {len(D) / theirs:,.0f} "
         f"({theirs / ours:.1f} times), k-means {len(D) / words:,.0f} ({words / ours:.0f} times)"
@@ -90,7 +79,7 @@ def show_growth(D, y):
 
     def unit(n, d, leaves):
         forest = ClusteringForest(N_TREES, n_leaves=leaves, max_trials="sqrt", n_jobs=2, random_state=0)
-        took, _ = seconds(lambda: forest.fit(D[:n, :d], y[:n]), 2)
+        took, _ = best(lambda: forest.fit(D[:n, :d], y[:n]), 2)
         grown = N_TREES * np.sqrt(d) * n * np.log2(leaves)
         print(f"  N {n:>6,}  D {d:>3}  leaves {leaves:>5,}: {took:.3f} s, {1e9 * took / grown:.2f}")
 
@@ -123,8 +112,8 @@ def compare_extraction(pictures):
     image = np.asarray(pictures[0], np.float32)
     boxes = draw_boxes(image.shape, N_WINDOWS, np.random.default_rng(0))
     HaarPatches().describe(image, boxes[:10])
-    ours, _ = seconds(lambda: HaarPatches().describe(image, boxes))
-    theirs, _ = seconds(lambda: opencv_haar(image, boxes), 1)
+    ours, _ = best(lambda: HaarPatches().describe(image, boxes))
+    theirs, _ = best(lambda: opencv_haar(image, boxes), 1)
     print(
         f"Extraction on one core, Haar descriptors a second: ours {len(boxes) / ours:,.0f}, "
         f"OpenCV {len(boxes) / theirs:,.0f}, {theirs / ours:.0f} times"
@@ -134,7 +123,7 @@ def compare_extraction(pictures):
 def count_pictures(pictures, labels):
     bag = BagOfFeatures(n_windows=N_WINDOWS, n_jobs=2, random_state=0).fit(pictures, labels)
     bag.count(pictures[:2])
-    took, _ = seconds(lambda: bag.count(pictures[:100]), 1)
+    took, _ = best(lambda: bag.count(pictures[:100]), 1)
     print(f"Pictures a second at {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")
 
 

@@ -10,6 +10,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.timing import best
 from invariance.datasets import DatasetMissing, load_mnist
 from invariance.hierarchies import Layer, NeuralResponse
 
@@ -30,16 +31,6 @@ def make_response(sizes=MNIST_SIZES, n_templates=N_TEMPLATES, rank=None, kernel=
     return NeuralResponse(layers, kernel=kernel, hop=hop, n_jobs=2, random_state=0)
 
 
-def best(function, n_repeats=N_REPEATS):
-    """The least of a few times: what the machine can do when nobody else is on it."""
-    times = []
-    for _ in range(n_repeats):
-        started = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
 def time_products(n_images, side=28, sizes=MNIST_SIZES, n_templates=N_TEMPLATES):
     """Seconds of nothing but the products: all positions of all images by all templates, layer by layer.
 
@@ -54,7 +45,7 @@ def time_products(n_images, side=28, sizes=MNIST_SIZES, n_templates=N_TEMPLATES)
         templates = rng.random((n_templates, depth), np.float32)
         out = np.empty((len(vectors), n_templates), np.float32)
         with threadpool_limits(limits=2, user_api="blas"):
-            seconds = best(lambda v=vectors, t=templates, o=out: np.matmul(v, t.T, out=o), 5)
+            seconds, _ = best(lambda v=vectors, t=templates, o=out: np.matmul(v, t.T, out=o), 5)
         total += seconds * n_images / n_together
         depth = n_templates
     return total
@@ -65,7 +56,7 @@ def compare_with_products(images):
     full.transform(images[:20])
     ours, bare = [], []
     for _ in range(N_REPEATS):  # turn about, so that a busy spell of the machine hits both
-        ours.append(best(lambda: full.transform(images), 1))
+        ours.append(best(lambda: full.transform(images), 1)[0])
         bare.append(time_products(len(images)))
     seconds, products = min(ours), min(bare)
     print(
@@ -74,7 +65,7 @@ def compare_with_products(images):
     )
     for kernel, rank in (("inner", 25), ("histogram", None), ("histogram", 25)):
         other = make_response(rank=rank, kernel=kernel).fit(images)
-        taken = best(lambda other=other: other.transform(images))
+        taken, _ = best(lambda other=other: other.transform(images))
         name = kernel if rank is None else f"{kernel}, rank {rank}"
         print(f"  {name}: {taken:.3f} s, {seconds / taken:.2f} times as fast as the full inner product")
 
@@ -85,7 +76,7 @@ def show_growth(images):
 
     def row(name, response, pictures):
         response.fit(pictures)
-        taken = best(lambda: response.transform(pictures), 2)
+        taken, _ = best(lambda: response.transform(pictures), 2)
         print(f"  {name}: {1e6 * taken / len(pictures):,.0f}")
 
     for n_templates in (125, 250, 500, 1000):

@@ -10,11 +10,12 @@ import time
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
+from benchmarks.timing import best
 from invariance.datasets import DatasetMissing, load_mnist
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.transformations import Affine, Morphology
 
-SHAPE, N, N_NAIVE, N_REPEATS = (28, 28), 2000, 60, 3
+SHAPE, N, N_NAIVE = (28, 28), 2000, 60
 SEVEN = Affine() | Morphology(("dilate",))  # six directions of affine maps, and thickness
 
 
@@ -25,20 +26,10 @@ def load_images(n):
         return np.random.default_rng(0).random((n, *SHAPE), np.float32)
 
 
-def best(function, n_repeats=N_REPEATS):
-    """The least of a few times: what the machine can do when nobody else is on it."""
-    times = []
-    for _ in range(n_repeats):
-        started = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
 def compare_with_rbf(images):
     rows = images.reshape(len(images), -1).astype(np.float64)
     X, Y, flat_X, flat_Y = images[:N], images[N:], rows[:N], rows[N:]
-    plain = best(lambda: rbf_kernel(flat_X, flat_Y, gamma=0.01))
+    plain, _ = best(lambda: rbf_kernel(flat_X, flat_Y, gamma=0.01))
     print(f"Gram matrix {N:,} x {N:,} x {rows.shape[1]}: plain Gaussian {plain:.3f} s")
     for form, sides, eta in (
         ("product", "one", 0.0),
@@ -48,7 +39,7 @@ def compare_with_rbf(images):
     ):
         kernel = TangentVectorKernel(SEVEN, form=form, sides=sides, eta=eta, n_jobs=2).fit(images[:200])
         kernel(X[:50], Y[:50])
-        taken = best(lambda kernel=kernel: kernel(X, Y))
+        taken, _ = best(lambda kernel=kernel: kernel(X, Y))
         J = kernel._points(X[:1]).vectors.shape[1]
         print(
             f"  {form}, {sides}-sided, eta {eta:g}, J = {J}: {taken:.2f} s = {taken / plain:.1f} times, "
@@ -56,7 +47,7 @@ def compare_with_rbf(images):
         )
     small = TangentVectorKernel(SEVEN, form="distribution", n_jobs=2).fit(images[:200])
     small(X[:50], Y[:50])
-    taken = best(lambda: small(X[:500], Y[:500]), 1)
+    taken, _ = best(lambda: small(X[:500], Y[:500]), 1)
     print(f"  distribution, 500 x 500: {taken:.2f} s, {1e6 * taken / 250_000:.1f} µs a pair")
 
 
@@ -78,7 +69,7 @@ def compare_with_loops(images):
     ])  # fmt: skip
     naive_seconds = (time.perf_counter() - started) / N_NAIVE**2
     deviation = np.abs(distance.distances(images[:N_NAIVE]) - naive).max()
-    taken = best(lambda: distance.squared(X, Y))
+    taken, _ = best(lambda: distance.squared(X, Y))
     n_pairs = len(X) * len(Y)
     print(
         f"Two-sided tangent distance, J = {few.vectors.shape[1]}: {n_pairs:,} pairs in {taken:.2f} s, "

@@ -12,22 +12,12 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
+from benchmarks.timing import best
 from invariance.tradeoff import TradeoffClassifier
 from invariance.tradeoff._jit import solve_dual
-from invariance.tradeoff.classifier import check_terms
-from invariance.tradeoff.solver import learn_machine
+from invariance.tradeoff.solver import check_terms, learn_machine
 
 N_EACH, C = 20, 1000.0
-
-
-def best(function, n_repeats=3):
-    """The least of a few times, and the last result."""
-    times = []
-    for _ in range(n_repeats):
-        started = time.perf_counter()
-        result = function()
-        times.append(time.perf_counter() - started)
-    return min(times), result
 
 
 def make_kernels(n_each, n_kernels=8, seed=0):

@@ -130,7 +130,8 @@ def test_the_weighted_sum_is_a_kernel(kernel):
     np.testing.assert_allclose(K, K.T, atol=1e-12)
     np.testing.assert_allclose(np.diag(K), kernel.diag(IMAGES))
     np.testing.assert_allclose(K, kernel(IMAGES, IMAGES), atol=1e-5)
-    parts = [part(IMAGES, OTHERS) for part in kernel.kernels]
+    parts = [part(IMAGES, OTHERS) for part in kernel.kernels_]
+    assert not hasattr(kernel.kernels[0], "sigma_")  # what was given is left alone
     np.testing.assert_allclose(kernel(IMAGES, OTHERS), 0.5 * parts[0] + 2 * parts[2])
     np.testing.assert_allclose(kernel(IMAGES, OTHERS), kernel(OTHERS, IMAGES).T, atol=1e-5)
     assert K.dtype == np.float64
@@ -138,8 +139,8 @@ def test_the_weighted_sum_is_a_kernel(kernel):
 
 
 def test_equal_weights_are_the_mean(kernel):
-    mean = TradeoffKernel(kernel.kernels)(IMAGES)
-    np.testing.assert_allclose(mean, np.mean([part(IMAGES) for part in kernel.kernels], axis=0))
+    mean = TradeoffKernel(kernel.kernels_)(IMAGES)
+    np.testing.assert_allclose(mean, np.mean([part(IMAGES) for part in kernel.kernels_], axis=0))
 
 
 def test_the_weighted_sum_goes_into_any_kernel_method_and_its_clones():

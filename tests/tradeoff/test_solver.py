@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from invariance.tradeoff import _jit
-from invariance.tradeoff.classifier import check_terms
-from invariance.tradeoff.solver import learn_machine
+from invariance.tradeoff.solver import check_terms, learn_machine
 from tests import reference
 from tests.tradeoff.toys import draw_kernels, plain
 

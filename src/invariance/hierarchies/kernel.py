@@ -1,16 +1,15 @@
 """The derived kernel: how alike two images are by their neural responses, [Wibisono10] def. 2.1."""
 
-import copy
-
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core.learned import LearnedKernel
 from invariance.hierarchies.response import NeuralResponse
 
 
-class DerivedKernel(BaseEstimator):
+class DerivedKernel(LearnedKernel):
     """k(X, Y) of images: the product of their normalised neural responses, positive semi-definite.
 
     response : a `NeuralResponse`, fitted or not; `fit` fits a copy of it. None means the default one. Usable as
@@ -36,8 +35,11 @@ class DerivedKernel(BaseEstimator):
         return np.einsum("ij,ij->i", rows, rows)
 
     def __sklearn_clone__(self) -> "DerivedKernel":
-        """A kernel is an argument of other estimators: what it has learned must survive their cloning."""
-        return copy.copy(self)
+        """A response that was fitted before it was given must survive as well."""
+        copied = super().__sklearn_clone__()
+        if hasattr(self.response, "stages_") and not hasattr(copied, "response_"):
+            copied.response_ = self.response
+        return copied
 
     def distances(self, X, Y=None) -> np.ndarray:
         """Distances (n, m) induced by the kernel, √(k(x, x) + k(y, y) - 2 k(x, y)), for nearest neighbours.

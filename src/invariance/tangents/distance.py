@@ -10,20 +10,18 @@ time as in [Pozdnoukhov04] eq. (7). The kernel is that of [Haasdonk02].
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_number
 from invariance.tangents._jit import remove_joint_span
 from invariance.tangents.frames import Points, orthonormal, points_with_tangents
-from invariance.tangents.learned import LearnedKernel
+from invariance.tangents.gaussian import DistanceKernel
 from invariance.tangents.pairs import coordinates_of_differences, for_all_pairs, squared_distances
 
 # Two images may share a direction; then the system of their joint span is singular, and this decides.
 LEAST_STIFFNESS = 1e-6
-N_FOR_MEDIAN = 500
 
 
-class TangentDistance(LearnedKernel):
+class TangentDistance(DistanceKernel):
     """k(X, Y) = exp(-TD² / (2 sigma²)) of images, and the distances TD themselves.
 
     Parameters
@@ -61,28 +59,6 @@ class TangentDistance(LearnedKernel):
         self.method = method
         self.image_shape = image_shape
         self.n_jobs = n_jobs
-
-    def fit(self, X, y=None) -> "TangentDistance":
-        """Find the width of the kernel if it is "auto"; at most 500 of the images are looked at."""
-        if self.sigma == "auto":
-            self.sigma_ = 0.5 * median_distance(self.distances, X)
-        else:
-            self.sigma_ = check_number("sigma", self.sigma, 1e-300)
-        return self
-
-    def __call__(self, X, Y=None) -> np.ndarray:
-        """The Gram matrix (n, m) float64."""
-        sigma = self._width()
-        squared = self.squared(X, Y)
-        return np.exp(squared / (-2 * sigma**2), out=squared)
-
-    def diag(self, X) -> np.ndarray:
-        """The diagonal (n,) of the Gram matrix of X: 1."""
-        return np.ones(len(X))
-
-    def distances(self, X, Y=None) -> np.ndarray:
-        """Tangent distances (n, m), for nearest neighbours: `KNeighborsClassifier(metric="precomputed")`."""
-        return np.sqrt(self.squared(X, Y))
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Squared tangent distances (n, m)."""
@@ -124,18 +100,3 @@ class TangentDistance(LearnedKernel):
 
     def _stiffness(self) -> float:
         return max(check_number("stiffness", self.stiffness, 0), LEAST_STIFFNESS)
-
-    def _width(self) -> float:
-        if self.sigma != "auto":
-            return check_number("sigma", self.sigma, 1e-300)
-        check_is_fitted(self, "sigma_", msg="sigma='auto' is found by fit(X); call it first, or give a number.")
-        return self.sigma_
-
-
-def median_distance(distances, X) -> float:
-    """The median of the distances between at most `N_FOR_MEDIAN` images, evenly taken; 1 if all are the same."""
-    X = np.asarray(X)
-    some = X[:: -(-len(X) // N_FOR_MEDIAN)]
-    between = distances(some, some)[np.triu_indices(len(some), k=1)]
-    median = float(np.median(between)) if len(between) else 0.0
-    return median if median > 0 else 1.0

@@ -1,16 +1,14 @@
 """Jittering: the distance between two images is the least over jittered versions of one of them, [DeCoste02]."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from invariance._core.checks import check_number
-from invariance.tangents.distance import TangentDistance, median_distance
+from invariance.tangents.distance import TangentDistance
 from invariance.tangents.frames import as_images
-from invariance.tangents.learned import LearnedKernel
+from invariance.tangents.gaussian import DistanceKernel
 from invariance.transformations import Identity, Operators, Shifts
 
 
-class JitteredDistance(LearnedKernel):
+class JitteredDistance(DistanceKernel):
     """k(X, Y) = exp(-d² / (2 sigma²)) with d² the mean of min_φ d²(φx, y) and min_φ d²(x, φy), and the distances d.
 
     Parameters
@@ -27,30 +25,6 @@ class JitteredDistance(LearnedKernel):
         self.distance = distance
         self.sigma = sigma
         self.image_shape = image_shape
-
-    def fit(self, X, y=None) -> "JitteredDistance":
-        """Find the width of the kernel if it is "auto"."""
-        if self.sigma == "auto":
-            self.sigma_ = 0.5 * median_distance(self.distances, X)
-        else:
-            self.sigma_ = check_number("sigma", self.sigma, 1e-300)
-        return self
-
-    def __call__(self, X, Y=None) -> np.ndarray:
-        """The Gram matrix (n, m) float64."""
-        sigma = self.sigma
-        if sigma == "auto":
-            check_is_fitted(self, "sigma_", msg="sigma='auto' is found by fit(X); call it first, or give a number.")
-            sigma = self.sigma_
-        return np.exp(self.squared(X, Y) / (-2 * check_number("sigma", sigma, 1e-300) ** 2))
-
-    def diag(self, X) -> np.ndarray:
-        """The diagonal (n,) of the Gram matrix of X: 1."""
-        return np.ones(len(X))
-
-    def distances(self, X, Y=None) -> np.ndarray:
-        """Jittered distances (n, m), for nearest neighbours."""
-        return np.sqrt(self.squared(X, Y))
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Squared jittered distances (n, m)."""

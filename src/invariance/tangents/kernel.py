@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_number
+from invariance._core.learned import LearnedKernel
 from invariance.tangents._jit import overlap_exponents, product_form, sum_form
-from invariance.tangents.distance import median_distance
 from invariance.tangents.frames import Points, points_with_tangents
-from invariance.tangents.learned import LearnedKernel
+from invariance.tangents.gaussian import median_distance
 from invariance.tangents.pairs import coordinates_of_differences, for_all_pairs, squared_distances
 
 FORMS = ("product", "sum", "distribution")

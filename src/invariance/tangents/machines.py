@@ -3,6 +3,7 @@
 The matrix is computed once, in blocks; only the support vectors are kept and compared with new images.
 """
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ class GramMachine(BaseEstimator):
     definite: Any
     image_shape: Any
 
+    @abstractmethod
     def _unfitted_kernel(self) -> Any:
-        raise NotImplementedError
+        """The kernel to fit and compare images by."""
 
     def _fit_gram(self, images: np.ndarray) -> np.ndarray:
         """The training matrix, repaired if asked; sets `kernel_`, `images_` and `negative_share_`."""

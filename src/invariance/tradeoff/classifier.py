@@ -9,19 +9,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance.images import encode_labels
-from invariance.tradeoff._jit import project
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
+from invariance.tradeoff.held_out import decide, held_out_scores, make_folds, part_of
 from invariance.tradeoff.rooms import room_kernels
 from invariance.tradeoff.search import search_weights
-from invariance.tradeoff.selection import decide, part_of, select_kernels
-from invariance.tradeoff.solver import Machine, Terms, fit_machine, learn_machine
+from invariance.tradeoff.selection import select_kernels
+from invariance.tradeoff.solver import Machine, Terms, check_terms, fit_machine, learn_machine
 from invariance.tradeoff.tasks import Task, class_scores, make_tasks
 
 STACKS = ("precomputed", "distances")
@@ -113,7 +112,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         return self._scores(self._test_grams(X))
 
     def predict(self, X) -> np.ndarray:
-        """The class of every image."""
+        """The class of every image, by the scores; the most probable one may differ where it is close."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
@@ -212,27 +211,19 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     def _calibrate(self, Ks: np.ndarray, codes: np.ndarray) -> None:
         """Fit probabilities to scores of images that machines on the same weights have not seen."""
-        n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
-        if n_folds < 2:
-            raise ValueError("probability=True needs at least two images of every class to be calibrated.")
-        n_classes, C = len(self.classes_), float(self.C)
-        scores = np.empty((len(codes), 1 if n_classes == 2 else n_classes))
-        for training, held in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(codes, codes):
-            tasks = make_tasks(codes[training], self.scheme)
-            part = Ks[:, training[:, None], training]
-            machines = [
-                _fit_fixed(part, C, machine.weights, task) for machine, task in zip(self.machines_, tasks, strict=True)
-            ]
-            decisions = decide(machines, tasks, Ks[:, held[:, None], training])
-            scores[held] = decisions if n_classes == 2 else class_scores(decisions, tasks, n_classes)
+        scores = np.empty((len(codes), 1 if len(self.classes_) == 2 else len(self.classes_)))
+        for fold in make_folds(codes, N_FOLDS, "probability=True"):
+            scores[fold[1]] = held_out_scores(Ks, codes, self.scheme, fold, self._fit_again)
         self.calibration_ = LogisticRegression(C=1.0, max_iter=1000).fit(scores, codes)
 
+    def _fit_again(self, place: int, Ks: np.ndarray, y: np.ndarray) -> Machine:
+        """A machine on the weights of a task."""
+        return fit_machine(Ks, y, float(self.C), self.machines_[place].weights)
+
     def _name_of(self, task: Task) -> str:
-        other = "the others" if task.negative < 0 else self.classes_[task.negative]
-        first, second = (
-            (self.classes_[task.positive], other) if task.negative < 0 else (other, self.classes_[task.positive])
-        )
-        return f"{first} or {second}"
+        if task.negative < 0:
+            return f"{self.classes_[task.positive]} or the others"
+        return f"{self.classes_[task.negative]} or {self.classes_[task.positive]}"
 
 
 def check_stack(X: Any) -> np.ndarray:
@@ -241,31 +232,6 @@ def check_stack(X: Any) -> np.ndarray:
     if stack.ndim != 3 or stack.size == 0 or not np.isfinite(stack).all():
         raise ValueError(f"a stack of matrices must be (k, m, n) of finite numbers; got shape {stack.shape}.")
     return stack
-
-
-def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: int) -> Terms:
-    """The cost of the weights, checked."""
-    given = np.asarray(sigma, np.float64)
-    if given.shape not in ((), (n_kernels,)) or not np.isfinite(given).all() or (given <= 0).any():
-        raise ValueError(f"sigma must be positive, one number or {n_kernels}, one a kernel; got {given.tolist()}.")
-    sigma = np.broadcast_to(given, (n_kernels,)).copy()
-    norm, ridge = check_number("norm", norm, 1, 100), check_number("ridge", ridge, 0)
-    if norm != 1 and ridge != 0:
-        raise ValueError(f"ridge goes with norm=1 only; got norm={norm:g} and ridge={ridge:g}.")
-    if constraints is None:
-        return Terms(sigma, norm, ridge, np.zeros((0, n_kernels)), np.zeros(0))
-    A, p = (np.asarray(part, np.float64) for part in constraints)
-    if A.ndim != 2 or A.shape[1] != n_kernels or p.shape != (len(A),):
-        raise ValueError(f"constraints must be A (r, {n_kernels}) and p (r,); got {A.shape} and {p.shape}.")
-    if not (np.isfinite(A).all() and np.isfinite(p).all()):
-        raise ValueError("constraints must be finite numbers; got NaN or infinity among them.")
-    if norm != 1 or ridge != 0:
-        raise ValueError(f"constraints go with norm=1 and ridge=0 only; got norm={norm:g} and ridge={ridge:g}.")
-    point = np.ones(n_kernels)
-    project(point, np.ascontiguousarray(A), p, np.zeros(len(p)))
-    if (A @ point < p - 1e-6 * np.maximum(1, np.abs(p))).any():
-        raise ValueError("constraints cannot be kept: no weights d >= 0 have A d >= p. Take some of them back.")
-    return Terms(sigma, norm, ridge, np.ascontiguousarray(A), p)
 
 
 def _fit_some(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:
@@ -286,7 +252,7 @@ def _learn_selected(
 
 
 def _fit_fixed(Ks: np.ndarray, C: float, weights: np.ndarray, task: Task) -> Machine:
-    return fit_machine(part_of(Ks, task), task.targets, C, weights, 1e-3)
+    return fit_machine(part_of(Ks, task), task.targets, C, weights)
 
 
 def _as_columns(scores: np.ndarray) -> np.ndarray:

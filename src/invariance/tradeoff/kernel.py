@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
+
+from invariance._core.learned import LearnedKernel
 
 
-class TradeoffKernel(BaseEstimator):
-    """k(X, Y) = Σ_k d_k K_k(X, Y) of kernels with `diag`; those with `fit` are fitted by `fit`.
+class TradeoffKernel(LearnedKernel):
+    """k(X, Y) = Σ_k d_k K_k(X, Y) of kernels with `diag`; `fit` fits copies of those that learn something.
 
     weights None means equal ones that sum to 1.
     """
@@ -18,18 +20,20 @@ class TradeoffKernel(BaseEstimator):
 
     def fit(self, X, y=None) -> "TradeoffKernel":
         """Fit the kernels that learn something from images."""
-        for kernel in self.kernels:
-            if hasattr(kernel, "fit"):
-                kernel.fit(X, y)
+        copies = [clone(kernel) for kernel in self.kernels]
+        self.kernels_ = [kernel.fit(X, y) if hasattr(kernel, "fit") else kernel for kernel in copies]
         return self
 
     def __call__(self, X, Y=None) -> np.ndarray:
         """The Gram matrix (n, m) float64."""
-        return _weighted_sum(self._weights(), [kernel(X, Y) for kernel in self.kernels])
+        return _weighted_sum(self._weights(), [kernel(X, Y) for kernel in self._kernels()])
 
     def diag(self, X) -> np.ndarray:
         """The diagonal (n,) of the Gram matrix of X, without the matrix."""
-        return _weighted_sum(self._weights(), [kernel.diag(X) for kernel in self.kernels])
+        return _weighted_sum(self._weights(), [kernel.diag(X) for kernel in self._kernels()])
+
+    def _kernels(self) -> list[Any]:
+        return getattr(self, "kernels_", self.kernels)
 
     def _weights(self) -> np.ndarray:
         n = len(self.kernels)

@@ -12,11 +12,12 @@ bound: with C = 1000 a difference estimated from an approximate α can be wrong 
 is the primal value of the point that α makes, and the lower one that of α scaled until eq. (7) holds.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.tradeoff._jit import combine, learn_weights, solve_dual
+from invariance._core.checks import check_number
+from invariance.tradeoff._jit import combine, learn_weights, project, solve_dual
 
 MAX_STEPS = 5000
 
@@ -29,6 +30,31 @@ class Terms(NamedTuple):
     ridge: float
     A: np.ndarray
     p: np.ndarray
+
+
+def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: int) -> Terms:
+    """The cost of the weights, checked."""
+    given = np.asarray(sigma, np.float64)
+    if given.shape not in ((), (n_kernels,)) or not np.isfinite(given).all() or (given <= 0).any():
+        raise ValueError(f"sigma must be positive, one number or {n_kernels}, one a kernel; got {given.tolist()}.")
+    sigma = np.broadcast_to(given, (n_kernels,)).copy()
+    norm, ridge = check_number("norm", norm, 1, 100), check_number("ridge", ridge, 0)
+    if norm != 1 and ridge != 0:
+        raise ValueError(f"ridge goes with norm=1 only; got norm={norm:g} and ridge={ridge:g}.")
+    if constraints is None:
+        return Terms(sigma, norm, ridge, np.zeros((0, n_kernels)), np.zeros(0))
+    A, p = (np.asarray(part, np.float64) for part in constraints)
+    if A.ndim != 2 or A.shape[1] != n_kernels or p.shape != (len(A),):
+        raise ValueError(f"constraints must be A (r, {n_kernels}) and p (r,); got {A.shape} and {p.shape}.")
+    if not (np.isfinite(A).all() and np.isfinite(p).all()):
+        raise ValueError("constraints must be finite numbers; got NaN or infinity among them.")
+    if norm != 1 or ridge != 0:
+        raise ValueError(f"constraints go with norm=1 and ridge=0 only; got norm={norm:g} and ridge={ridge:g}.")
+    point = np.ones(n_kernels)
+    project(point, np.ascontiguousarray(A), p, np.zeros(len(p)))
+    if (A @ point < p - 1e-6 * np.maximum(1, np.abs(p))).any():
+        raise ValueError("constraints cannot be kept: no weights d >= 0 have A d >= p. Take some of them back.")
+    return Terms(sigma, norm, ridge, np.ascontiguousarray(A), p)
 
 
 class Machine(NamedTuple):
@@ -73,8 +99,8 @@ def _sizes_that_matter(Ks: np.ndarray, terms: Terms) -> np.ndarray | None:
     return sizes
 
 
-def fit_machine(Ks: np.ndarray, y: np.ndarray, C: float, weights: np.ndarray, tolerance: float) -> Machine:
-    """A machine on fixed weights."""
+def fit_machine(Ks: np.ndarray, y: np.ndarray, C: float, weights: np.ndarray, tolerance: float = 1e-3) -> Machine:
+    """A machine on fixed weights, unless said otherwise to libsvm's usual tolerance."""
     K = np.empty(Ks.shape[1:])
     combine(Ks, weights, K)
     alpha, gradient = np.zeros(len(y)), np.empty(len(y))

@@ -1,10 +1,10 @@
-"""Kernels that learn something from images, and keep it when an estimator that they are an argument of is cloned."""
+"""Kernels that learn something, and keep it when an estimator that they are an argument of is cloned."""
 
 from sklearn.base import BaseEstimator
 
 
 class LearnedKernel(BaseEstimator):
-    """A kernel whose clone has the same fitted widths: `SVC(kernel=k)` clones its kernel in every cross-validation."""
+    """A kernel whose clone has what was learned: `SVC(kernel=k)` clones its kernel in every cross-validation."""
 
     def __sklearn_clone__(self):
         copied = super().__sklearn_clone__()
