@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from invariance.models import load, save
@@ -258,7 +260,7 @@ def test_a_saved_classifier_decides_the_same(of_images, learned, tmp_path):
         ({"scheme": "all"}, "scheme must be one of 'ovo', 'ova'; got 'all'"),
         ({"kernels": "rbf"}, "kernels must be one of 'all', 'precomputed', 'distances'; got 'rbf'"),
         ({"kernels": ["rbf"]}, "kernels must hold base kernels, kernels with diag, or transformers; got 'rbf'"),
-        ({"weights": "best"}, "weights must be one of 'learned', 'selected', 'equal', 'search'; got 'best'"),
+        ({"weights": "best"}, "weights must be one of 'learned', 'equal', 'search'; got 'best'"),
         ({"weights": [1, 2]}, r"weights must be 4 numbers that are not negative; got \[1, 2\]"),
         ({"weights": [1, 2, 3, -4]}, r"weights must be 4 numbers that are not negative; got \[1, 2, 3, -4\]"),
         ({"C": 0}, "C must be a number from 1e-12 to inf; got 0"),
@@ -313,16 +315,36 @@ def test_wrong_stacks_are_named(learned):
         TradeoffClassifier("precomputed").predict(GRAMS)
 
 
-def test_selected_kernels_are_those_that_do_well_on_samples_held_out():
+def test_kernels_that_err_on_samples_held_out_cost_more():
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 12)
     good = codes[:, None] + 0.3 * rng.standard_normal((36, 2))
     noise = rng.standard_normal((4, 36, 6))
     stack = np.stack([np.square(view[:, None] - view[None]).sum(axis=-1) for view in (noise[0], good, *noise[1:])])
-    model = TradeoffClassifier("distances", weights="selected", C=10.0).fit(stack, codes)
-    assert model.weights_.shape == (3, 5)
-    assert (model.weights_[:, 1] > 0).all()
-    assert model.shares_[:, 1].min() > 0.8
-    assert np.mean(model.predict(stack) == codes) > 0.95
-    with pytest.raises(ValueError, match="weights='selected' takes no constraints"):
-        TradeoffClassifier("distances", weights="selected", constraints=(np.ones((1, 5)), [1])).fit(stack, codes)
+    model = TradeoffClassifier("distances", sigma="held out", C=10.0).fit(stack, codes)
+    assert model.costs_[1] == 1
+    assert (np.delete(model.costs_, 1) > 1.5).all()
+    plain = TradeoffClassifier("distances", C=10.0).fit(stack, codes)
+    assert model.shares_[:, 1].mean() > plain.shares_[:, 1].mean() + 0.05
+    with pytest.raises(ValueError, match="sigma must be one of 'held out'; got 'errors'"):
+        TradeoffClassifier("distances", sigma="errors").fit(stack, codes)
+
+
+class Memory(TransformerMixin, BaseEstimator):
+    """Knows the labels of the images that it has seen, and nothing of others."""
+
+    def fit(self, X, y):
+        self.known_ = {image.tobytes(): label for image, label in zip(X, y, strict=True)}
+        return self
+
+    def transform(self, X):
+        return np.array([[self.known_.get(image.tobytes(), -1), 1] for image in X], float)
+
+
+def test_a_kernel_that_learns_from_the_labels_is_judged_on_images_it_has_not_seen():
+    codes = np.repeat([0, 1, 2], 8)
+    images = np.random.default_rng(0).random((24, 4, 4)) + codes[:, None, None] / 2
+    pixels = FeatureKernel(FunctionTransformer(lambda X: X.reshape(len(X), -1)), "euclidean", labelled=False)
+    model = TradeoffClassifier([FeatureKernel(Memory(), "euclidean"), pixels], sigma="held out").fit(images, codes)
+    assert model.costs_[1] == 1
+    assert model.costs_[0] > 1.5

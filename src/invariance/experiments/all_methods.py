@@ -22,15 +22,14 @@ from invariance.images import resize, to_grey
 from invariance.tradeoff import TradeoffClassifier, room_kernels
 
 C = 1000.0
-FIRST_SEED = 100  # what jungles cost, and which kernels take part, was chosen on draws 0 to 3
+FIRST_SEED = 200  # what jungles cost, which kernels take part and how costs grow with errors was chosen on draws 0 to 7
 COMBINATIONS = {
     "all, equal weights": {"weights": "equal"},
     "all, learned weights": {},
     "all, equal weights, one against all": {"scheme": "ova", "weights": "equal"},
     "all, learned weights, one against all": {"scheme": "ova"},
-    "all, selected": {"weights": "selected"},
-    "all, selected, one against all": {"scheme": "ova", "weights": "selected"},
 }
+HELD_OUT = "all, costs by errors held out, one against all"
 
 
 class Draw(NamedTuple):
@@ -94,12 +93,11 @@ def compare(draw: Draw, seed: int, combinations: dict = COMBINATIONS) -> dict[st
             rates[kernel.name + suffix] = 100 * float(np.mean(alone.predict(rows[[place]]) == draw.test_labels))
     for name, settings in combinations.items():
         costs = [kernel.cost for kernel in kernels]
-        among = np.arange(len(kernels))
-        if settings.get("weights") == "selected":  # not among those that have seen the labels
-            among = np.flatnonzero(np.array(costs) <= 1)
-        together = TradeoffClassifier("precomputed", C=C, sigma=np.array(costs)[among], n_jobs=2, **settings)
-        together.fit(grams[among], draw.labels)
-        rates[name] = 100 * float(np.mean(together.predict(rows[among]) == draw.test_labels))
+        together = TradeoffClassifier("precomputed", C=C, sigma=costs, n_jobs=2, **settings).fit(grams, draw.labels)
+        rates[name] = 100 * float(np.mean(together.predict(rows) == draw.test_labels))
+    whole = TradeoffClassifier("all", "ova", C=C, sigma="held out", n_jobs=2, random_state=seed)
+    whole.fit(draw.training, draw.labels)
+    rates[HELD_OUT] = 100 * float(np.mean(whole.predict(draw.test) == draw.test_labels))
     return rates
 
 

@@ -16,11 +16,11 @@ from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance.images import encode_labels
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
+from invariance.tradeoff.costs import held_out_costs
 from invariance.tradeoff.held_out import decide, held_out_scores, make_folds, part_of
 from invariance.tradeoff.rooms import room_kernels
 from invariance.tradeoff.search import search_weights
-from invariance.tradeoff.selection import select_kernels
-from invariance.tradeoff.solver import Machine, Terms, check_terms, fit_machine, learn_machine
+from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms, fit_machine, learn_machine
 from invariance.tradeoff.tasks import Task, class_scores, make_tasks
 
 STACKS = ("precomputed", "distances")
@@ -38,12 +38,12 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         of Gram matrices, (k, n, n) for `fit` and (k, m, n) for `predict`; "distances" if it is a stack of distances,
         which become exp(-γ_k f_k) with γ_k one over the mean training distance.
     scheme : "ovo" learns weights for every pair of classes, "ova" for every class against the others.
-    weights : "learned"; "selected" for learned weights of the few kernels that do best in cross-validation, which is
-        safer where some kernels are of no use and samples are few; "equal" for the mean of all; "search" for the best
-        on a grid by cross-validation, the same for all pairs; or (k,) numbers.
+    weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
+        all pairs; or (k,) numbers.
     C : of the machines.
-    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter. It is
-        multiplied by the base kernels' own `cost`.
+    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter; "held out"
+        to let it grow with the errors of each kernel alone in cross-validation, which is safer where samples are few
+        and some kernels of no use. It is multiplied by the base kernels' own `cost`.
     norm, ridge : the penalty Σ σ_k d_k^norm / norm + ½ ridge |d|²; 1 and 0 is the paper's, which gives few weights.
     constraints : (A, p) for A d >= p.
     tolerance : relative duality gap at which the weights are taken as learned.
@@ -54,6 +54,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     ----------
     weights_ : (tasks, k), the weights of every task; task_names_ says which is which, kernel_names_ the columns.
     gaps_ : (tasks,) relative duality gaps.
+    costs_ : (k,) what the weights cost, where they were learned.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         Ks = self._training_grams(X, y)
         self.classes_, codes = encode_labels(y, Ks.shape[1])
         self.tasks_ = make_tasks(codes, self.scheme)
-        fit_task = self._fit_task(Ks, codes)
+        fit_task = self._fit_task(Ks, codes, X)
         groups = [self.tasks_[start : start + N_TOGETHER] for start in range(0, len(self.tasks_), N_TOGETHER)]
         fitted = map_jobs(partial(_fit_some, fit_task), groups, self.n_jobs, "learning weights")
         self.machines_ = [machine for machines in fitted for machine in machines]
@@ -126,24 +127,14 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         """The weights of every task (tasks, k) as shares of their sum."""
         return self.weights_ / np.maximum(self.weights_.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
-    def _fit_task(self, Ks: np.ndarray, codes: np.ndarray) -> Callable[[Task], Machine]:
+    def _fit_task(self, Ks: np.ndarray, codes: np.ndarray, X: Any) -> Callable[[Task], Machine]:
         C, tolerance = check_number("C", self.C, 1e-12), check_number("tolerance", self.tolerance, 1e-12, 1)
-        costs = [getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)]
-        terms = check_terms(self.sigma, self.norm, self.ridge, self.constraints, len(Ks))
-        terms = terms._replace(sigma=terms.sigma * costs)
         if isinstance(self.weights, str) and self.weights == "learned":
+            self.costs_ = self._costs(Ks, codes, C, X)
+            terms = check_terms(self.costs_, self.norm, self.ridge, self.constraints, len(Ks))
             return partial(_learn_task, Ks, C, terms, tolerance)
-        if isinstance(self.weights, str) and self.weights == "selected":
-            if self.constraints is not None:
-                raise ValueError("weights='selected' takes no constraints, which speak of all kernels.")
-            # A kernel that has seen the labels does well on samples held out as well.
-            honest = np.flatnonzero(np.array(costs) <= 1)
-            candidates = honest if len(honest) else np.arange(len(Ks))
-            chosen = select_kernels(Ks, codes, self.scheme, C, terms, candidates)
-            some = terms._replace(sigma=terms.sigma[chosen], A=terms.A[:, chosen])
-            return partial(_learn_selected, Ks[chosen], chosen, len(Ks), C, some, tolerance)
         if isinstance(self.weights, str):
-            check_choice("weights", self.weights, ("learned", "selected", "equal", "search"))
+            check_choice("weights", self.weights, ("learned", "equal", "search"))
             n = len(Ks)
             fixed = np.full(n, 1 / n) if self.weights == "equal" else search_weights(Ks, codes, self.scheme, C)
         else:
@@ -151,6 +142,13 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
             if fixed.shape != (len(Ks),) or not np.isfinite(fixed).all() or (fixed < 0).any():
                 raise ValueError(f"weights must be {len(Ks)} numbers that are not negative; got {self.weights!r}.")
         return partial(_fit_fixed, Ks, C, fixed)
+
+    def _costs(self, Ks: np.ndarray, codes: np.ndarray, C: float, X: Any) -> np.ndarray:
+        own = np.array([getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)])
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, ("held out",))
+            return own * held_out_costs(Ks, codes, self.scheme, C, self.base_kernels_, X)
+        return check_sigma(self.sigma, len(Ks)) * own
 
     def _training_grams(self, X, y) -> np.ndarray:
         if isinstance(self.kernels, str) and self.kernels in STACKS:
@@ -240,15 +238,6 @@ def _fit_some(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Ma
 
 def _learn_task(Ks: np.ndarray, C: float, terms: Terms, tolerance: float, task: Task) -> Machine:
     return learn_machine(part_of(Ks, task), task.targets, C, terms, tolerance)
-
-
-def _learn_selected(
-    Ks: np.ndarray, chosen: np.ndarray, n_kernels: int, C: float, terms: Terms, tolerance: float, task: Task
-) -> Machine:
-    machine = learn_machine(part_of(Ks, task), task.targets, C, terms, tolerance)
-    weights = np.zeros(n_kernels)
-    weights[chosen] = machine.weights
-    return machine._replace(weights=weights)
 
 
 def _fit_fixed(Ks: np.ndarray, C: float, weights: np.ndarray, task: Task) -> Machine:

@@ -1,4 +1,4 @@
-"""Samples held out: what machines learned without them make of them. For selecting, searching and calibrating."""
+"""Samples held out: what machines learned without them make of them. For costing, searching and calibrating."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,21 +23,27 @@ def make_folds(codes: np.ndarray, n_folds: int, what: str) -> list[Fold]:
 def held_out_scores(Ks: np.ndarray, codes: np.ndarray, scheme: str, fold: Fold, fit: FitPart) -> np.ndarray:
     """Scores (m, K) of the samples held out of a fold, or decisions (m, 1) of two classes."""
     training, held = fold
-    inside, tasks = np.ascontiguousarray(Ks[:, training[:, None], training]), make_tasks(codes[training], scheme)
+    inside = np.ascontiguousarray(Ks[:, training[:, None], training])
+    return scores_of(inside, Ks[:, held[:, None], training], codes[training], scheme, fit)
+
+
+def scores_of(inside: np.ndarray, rows: np.ndarray, codes: np.ndarray, scheme: str, fit: FitPart) -> np.ndarray:
+    """Scores (m, K) of samples (k, m, n) by machines fitted to others (k, n, n), or decisions (m, 1) of two classes."""
+    tasks, n_classes = make_tasks(codes, scheme), int(codes.max()) + 1
     machines = [fit(place, part_of(inside, task), task.targets) for place, task in enumerate(tasks)]
-    decisions = decide(machines, tasks, Ks[:, held[:, None], training])
-    n_classes = int(codes.max()) + 1
+    decisions = decide(machines, tasks, rows)
     return decisions if n_classes == 2 else class_scores(decisions, tasks, n_classes)
 
 
 def count_errors(Ks: np.ndarray, codes: np.ndarray, scheme: str, folds: Sequence[Fold], fit: FitPart) -> int:
     """How many samples are classified wrong while they are held out."""
-    n_wrong = 0
-    for fold in folds:
-        scores = held_out_scores(Ks, codes, scheme, fold, fit)
-        predicted = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        n_wrong += int(np.count_nonzero(predicted != codes[fold[1]]))
-    return n_wrong
+    return sum(count_wrong(held_out_scores(Ks, codes, scheme, fold, fit), codes[fold[1]]) for fold in folds)
+
+
+def count_wrong(scores: np.ndarray, codes: np.ndarray) -> int:
+    """How many samples their scores (m, K) or decisions (m, 1) classify wrong."""
+    predicted = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return int(np.count_nonzero(predicted != codes))
 
 
 def decide(machines: Sequence[Machine], tasks: Sequence[Task], Ks: np.ndarray) -> np.ndarray:

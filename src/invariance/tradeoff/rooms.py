@@ -40,9 +40,11 @@ def room_kernels(
         ImageKernel(TangentDistance(Identity(), n_jobs=n_jobs), SIDE, "pixels"),
         ImageKernel(TangentDistance(n_jobs=n_jobs), SIDE, "tangents"),
         ImageKernel(JitteredDistance(distance=TangentDistance(n_jobs=n_jobs)), SIDE, "jittered tangents"),
-        FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy"),
-        FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms"),
+        FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy", False),
+        FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms", False),
         FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook", False),
-        FeatureKernel(WordHistograms(MaximumResponses("rotation", step=2), 150, **seed), "chi2", None, "texture words"),
+        FeatureKernel(
+            WordHistograms(MaximumResponses("rotation", step=2), 150, **seed), "chi2", None, "texture words", False
+        ),
         *jungles,
     ]

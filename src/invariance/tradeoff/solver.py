@@ -32,12 +32,17 @@ class Terms(NamedTuple):
     p: np.ndarray
 
 
-def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: int) -> Terms:
-    """The cost of the weights, checked."""
+def check_sigma(sigma: Any, n_kernels: int) -> np.ndarray:
+    """What each of the weights costs (k,), from one number or as many."""
     given = np.asarray(sigma, np.float64)
     if given.shape not in ((), (n_kernels,)) or not np.isfinite(given).all() or (given <= 0).any():
         raise ValueError(f"sigma must be positive, one number or {n_kernels}, one a kernel; got {given.tolist()}.")
-    sigma = np.broadcast_to(given, (n_kernels,)).copy()
+    return np.broadcast_to(given, (n_kernels,)).copy()
+
+
+def check_terms(sigma: Any, norm: Any, ridge: Any, constraints: Any, n_kernels: int) -> Terms:
+    """The cost of the weights, checked."""
+    sigma = check_sigma(sigma, n_kernels)
     norm, ridge = check_number("norm", norm, 1, 100), check_number("ridge", ridge, 0)
     if norm != 1 and ridge != 0:
         raise ValueError(f"ridge goes with norm=1 only; got norm={norm:g} and ridge={ridge:g}.")
