@@ -12,6 +12,7 @@ FLOORS = [
     ["descriptors"],
     ["jungles", "codebooks", "hierarchies", "tangents"],
     ["tradeoff", "segmentation"],
+    ["methods"],
     ["models", "datasets"],
     ["report"],
     ["experiments"],

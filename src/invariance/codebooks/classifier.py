@@ -6,12 +6,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import roc_curve
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_count, check_number
+from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
 from invariance.codebooks.bag import BagOfFeatures
 from invariance.images import encode_labels
+
+N_FOLDS = 5
 
 
 class CodebookClassifier(ClassifierMixin, BaseEstimator):
@@ -21,12 +26,15 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
     ----------
     bag : a `BagOfFeatures`; None means the default one.
     C : of the support vector machine, for bags of mean squared length 1; it is adapted to what length they have.
+    probability : whether `predict_proba` is learned, from scores of bags held out. The words themselves have seen all
+        labels, so that it is somewhat too sure.
     n_jobs, random_state : handed to the bag if it has none of its own.
     """
 
-    def __init__(self, bag=None, C=1.0, n_jobs=None, random_state=None):
+    def __init__(self, bag=None, C=1.0, probability=False, n_jobs=None, random_state=None):
         self.bag = bag
         self.C = C
+        self.probability = probability
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -38,7 +46,10 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         bag.set_params(**{name: value for name, value in unset.items() if getattr(bag, name) is None})
         bags = bag.fit_transform(images, self.classes_[codes])
         self.bag_ = bag
-        self.svm_ = make_svm(bags, check_number("C", self.C, 1e-12)).fit(bags, codes)
+        svm = make_svm(bags, check_number("C", self.C, 1e-12))
+        if self.probability:
+            self.sharpness_ = _calibrate(svm, bags, codes)
+        self.svm_ = svm.fit(bags, codes)
         return self
 
     def decision_function(self, images: Sequence[Any]) -> np.ndarray:
@@ -50,6 +61,11 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         """The class of every picture."""
         scores = self.decision_function(images)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(lambda classifier: bool(classifier.probability))
+    def predict_proba(self, images: Sequence[Any]) -> np.ndarray:
+        """Probabilities (n, K) of the classes; `probability=True`."""
+        return scores_to_probabilities(self.decision_function(images), self.sharpness_)
 
     def word_map(self, image: Any, label: Any, n_windows: int = 8000) -> np.ndarray:
         """Where words of a class fire: (h, w) float32, [Moosmann06] fig. 3.
@@ -97,6 +113,15 @@ def make_svm(bags: np.ndarray, C: float) -> LinearSVC:
     """An unfitted support vector machine whose C means the same for bags of any length."""
     length = max(float(np.mean(np.sum(np.square(bags, dtype=np.float64), axis=1))), 1e-12)
     return LinearSVC(C=C / length, random_state=0, max_iter=10_000)
+
+
+def _calibrate(svm: LinearSVC, bags: np.ndarray, codes: np.ndarray) -> float:
+    n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
+    if n_folds < 2:
+        raise ValueError("probability=True needs at least two images of every class, some of them to be held out.")
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    scores = cross_val_predict(svm, bags, codes, cv=folds, method="decision_function")
+    return learn_sharpness(scores, codes)
 
 
 def _spread(boxes: np.ndarray, strength: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

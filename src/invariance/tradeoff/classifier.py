@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
+from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
 from invariance.images import encode_labels
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.costs import held_out_costs
@@ -113,14 +113,14 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         return self._scores(self._test_grams(X))
 
     def predict(self, X) -> np.ndarray:
-        """The class of every image, by the scores; the most probable one may differ where it is close."""
+        """The class of every image."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(lambda classifier: bool(classifier.probability))
     def predict_proba(self, X) -> np.ndarray:
         """Probabilities (m, K) of the classes, calibrated on held-out scores; `probability=True`."""
-        return self.calibration_.predict_proba(_as_columns(self.decision_function(X)))
+        return scores_to_probabilities(self.decision_function(X), self.sharpness_)
 
     @property
     def shares_(self) -> np.ndarray:
@@ -212,7 +212,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         scores = np.empty((len(codes), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for fold in make_folds(codes, N_FOLDS, "probability=True"):
             scores[fold[1]] = held_out_scores(Ks, codes, self.scheme, fold, self._fit_again)
-        self.calibration_ = LogisticRegression(C=1.0, max_iter=1000).fit(scores, codes)
+        self.sharpness_ = learn_sharpness(scores, codes)
 
     def _fit_again(self, place: int, Ks: np.ndarray, y: np.ndarray) -> Machine:
         """A machine on the weights of a task."""
@@ -242,7 +242,3 @@ def _learn_task(Ks: np.ndarray, C: float, terms: Terms, tolerance: float, task: 
 
 def _fit_fixed(Ks: np.ndarray, C: float, weights: np.ndarray, task: Task) -> Machine:
     return fit_machine(part_of(Ks, task), task.targets, C, weights)
-
-
-def _as_columns(scores: np.ndarray) -> np.ndarray:
-    return scores[:, None] if scores.ndim == 1 else scores

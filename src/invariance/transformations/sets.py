@@ -105,6 +105,13 @@ class Union(TransformationSet):
         return f"{self.left!r} | {self.right!r}"
 
 
+def parts_of(phi: TransformationSet) -> list[TransformationSet]:
+    """The simple sets that products, unions, closures and samples of sets are made of."""
+    if isinstance(phi, Product | Union):
+        return [*parts_of(phi.left), *parts_of(phi.right)]
+    return parts_of(phi.base) if isinstance(phi, Closure | Subsample) else [phi]
+
+
 def _join_generators(left, right):
     """Generators of both sets, each once; None as soon as one of them has only finite steps."""
     names = left._generators(), right._generators()
