@@ -18,6 +18,7 @@ from .reading import read_mask_stack as read_mask_stack
 from .reading import read_stack as read_stack
 from .resizing import resize as resize
 from .resizing import resize_all as resize_all
+from .resizing import shrink as shrink
 from .resizing import to_grey as to_grey
 from .subwindows import SubWindows as SubWindows
 from .subwindows import check_boxes as check_boxes

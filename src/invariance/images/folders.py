@@ -10,7 +10,7 @@ from invariance._core.checks import check_choice
 from invariance._core.progress import track
 from invariance.images.errors import ImageError
 from invariance.images.reading import check_folder, image_paths, read_image, read_mask_stack, read_stack
-from invariance.images.resizing import resize
+from invariance.images.resizing import resize, shrink
 
 
 class ClassFolder(NamedTuple):
@@ -35,10 +35,12 @@ def read_class_folder(
     *,
     shape: tuple[int, int] | None = None,
     rule: str = "crop",
+    longest: int | None = None,
     on_error: str = "raise",
 ) -> ClassFolder:
     """Read `folder/<class>/<image>`, sorted by class and name, each image resized to `shape` by `rule` if given.
 
+    Without `shape`, images with a longer side than `longest` are made smaller, their proportions kept.
     Hidden files, files that are not images, and images outside a class folder are left alone. `on_error="skip"` lists
     unusable images in `skipped` and reads on; an empty class or a single class is an error all the same.
     """
@@ -55,7 +57,7 @@ def read_class_folder(
                 raise
             result.skipped.append((path, str(error)))
             continue
-        result.images.append(image if shape is None else resize(image, shape, rule))
+        result.images.append(shrink(image, longest) if shape is None else resize(image, shape, rule))
         result.paths.append(path)
         labels.append(label)
     for empty in sorted({label for _, label in labelled} - set(labels)):

@@ -51,6 +51,15 @@ def resize_all(images: Sequence[np.ndarray], shape: tuple[int, int], rule: str =
     return np.stack([resize(image, shape, rule) for image in images])
 
 
+def shrink(image: np.ndarray, longest: int | None) -> np.ndarray:
+    """An image whose longer side is at most `longest` pixels, its proportions kept; smaller ones stay as they are."""
+    height, width = image.shape[:2]
+    if longest is None or max(height, width) <= longest:
+        return image
+    scale = check_count("longest", longest) / max(height, width)
+    return resize(image, (max(1, round(height * scale)), max(1, round(width * scale))), "stretch")
+
+
 def to_grey(image: np.ndarray) -> np.ndarray:
     """An image (h, w) or (h, w, c) as grey float32 (h, w): Rec. 601 weights for RGB; alpha (c = 2 or 4) is ignored."""
     image = _check_image(image)

@@ -1,0 +1,10 @@
+from .catalogue import METHODS as METHODS
+from .catalogue import Method as Method
+from .classifier import PictureClassifier as PictureClassifier
+from .folder import PictureFolder as PictureFolder
+from .folder import read_pictures as read_pictures
+from .pictures import Facts as Facts
+from .pictures import learn_facts as learn_facts
+from .trial import Trial as Trial
+from .trial import draw_folds as draw_folds
+from .trial import try_out as try_out

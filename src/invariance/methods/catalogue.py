@@ -1,0 +1,94 @@
+"""The library's methods, each ready for pictures: what it is for, how many it takes, and how it is made from Φ."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from invariance.codebooks import BagOfFeatures, CodebookClassifier, WordHistograms
+from invariance.descriptors import ColourGrid, DenseSift, HslPatches, MaximumResponses
+from invariance.hierarchies import NeuralResponse
+from invariance.jungles import JungleClassifier
+from invariance.methods.pictures import Facts
+from invariance.tangents import JitteredDistance, TangentDistance
+from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffClassifier, room_kernels
+from invariance.transformations import Rotations, Scales, TransformationSet
+from invariance.transformations.sets import parts_of
+
+Phi = TransformationSet | None
+LARGE = 64  # pixels a side from which local descriptors have something to see
+
+
+class Method(NamedTuple):
+    """A way to classify pictures.
+
+    `make(phi, facts, common)` gives an estimator, `common` being its random_state and n_jobs. `whole` says that it
+    compares whole pictures of one size, `grey` that it ignores colours, `copies` that it knows Φ only by being shown
+    transformed copies, `most` how many pictures it takes.
+    """
+
+    what: str
+    make: Callable[[Phi, Facts, dict[str, Any]], Any]
+    whole: bool = True
+    grey: bool = False
+    copies: bool = False
+    most: int = 10_000
+
+
+def _jungle(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    return JungleClassifier(phi, head="linear", **common)
+
+
+def _tangent(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    kernel = JitteredDistance(phi, TangentDistance(n_jobs=common["n_jobs"]))
+    return _machine([ImageKernel(kernel, name="tangents")], common)
+
+
+def _hierarchy(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    return make_pipeline(NeuralResponse(**common), StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
+
+
+def _codebook(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    descriptor = HslPatches() if facts.n_channels == 3 else None
+    bag = BagOfFeatures(descriptor=descriptor, n_windows=2000)
+    return CodebookClassifier(bag, probability=True, **common)
+
+
+def _texture(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    return _machine([_texture_kernel(phi, common)], common)
+
+
+def _tradeoff(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    kernels = room_kernels(phi, **common)
+    if min(facts.height, facts.width) >= LARGE:
+        kernels.append(_words("shape words", DenseSift(6, (8, 12, 18)), 400, common))
+        if facts.n_channels == 3:
+            kernels.append(_words("colour words", ColourGrid(3, 3), 300, common))
+            kernels.append(_words("shape of colours", DenseSift(8, (8, 16), "opponent"), 400, common))
+    return _machine(kernels, common, sigma="held out")
+
+
+def _machine(kernels: list[Any], common: dict[str, Any], **settings: Any) -> TradeoffClassifier:
+    return TradeoffClassifier(kernels, "ova", probability=True, **settings, **common)
+
+
+def _texture_kernel(phi: Phi, common: dict[str, Any]) -> FeatureKernel:
+    kinds = tuple(type(part) for part in parts_of(phi)) if phi is not None else (Rotations,)
+    level = {(False, False): "none", (True, False): "rotation", (False, True): "scale", (True, True): "similarity"}
+    return _words("texture words", MaximumResponses(level[Rotations in kinds, Scales in kinds], step=2), 300, common)
+
+
+def _words(name: str, descriptor: Any, n_words: int, common: dict[str, Any]) -> FeatureKernel:
+    return FeatureKernel(WordHistograms(descriptor, n_words, **common), "chi2", None, name, labelled=False)
+
+
+METHODS = {
+    "jungle": Method("learned filters whose largest response over Φ tells classes apart", _jungle),
+    "tangent": Method("distances that ignore small transformations", _tangent, grey=True, most=3000),
+    "hierarchy": Method("responses to templates, layer upon layer", _hierarchy, copies=True),
+    "codebook": Method("visual words of windows at random places and sizes", _codebook, whole=False, copies=True),
+    "texture": Method("words of filter responses, for textures", _texture, whole=False, grey=True, most=3000),
+    "tradeoff": Method("all methods together, weighed for each class", _tradeoff, whole=False, most=1500),
+}

@@ -1,0 +1,109 @@
+"""Pictures of any sizes, grey or in colour, classified by any method of the library."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from invariance._core.checks import check_choice
+from invariance.images import encode_labels
+from invariance.methods.catalogue import METHODS, Method
+from invariance.methods.pictures import LONGEST, SIDE, as_one_kind, as_squares, learn_facts
+
+COPY_SIDE = 128  # of pictures whose copies a codebook is shown
+MAX_COPIES = 8
+N_TOGETHER = 256  # pictures that are prepared and classified at a time
+
+
+class PictureClassifier(ClassifierMixin, BaseEstimator):
+    """One of the library's methods for pictures of any sizes, grey or in colour.
+
+    Parameters
+    ----------
+    method : "jungle", "tangent", "hierarchy", "codebook", "texture" or "tradeoff"; `methods.METHODS` says what each is.
+    transformations : Φ, what does not matter; None leaves it to the method.
+    longest : pictures with a longer side are made smaller.
+
+    Pictures become grey if none has colours. Methods that compare whole pictures see squares of 32 pixels, cut from
+    the middle.
+
+    Attributes
+    ----------
+    model_ : the fitted estimator; facts_ : what was known of the training pictures; classes_.
+    """
+
+    def __init__(self, method="tradeoff", transformations=None, longest=LONGEST, n_jobs=None, random_state=None):
+        self.method = method
+        self.transformations = transformations
+        self.longest = longest
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Sequence[np.ndarray], y) -> "PictureClassifier":
+        """Learn from pictures (h, w) or (h, w, c) and their labels."""
+        method = self._method()
+        self.classes_, codes = encode_labels(y, len(X))
+        self.facts_ = learn_facts(X, codes)
+        self._check_numbers(method, codes)
+        common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+        self.model_ = method.make(self.transformations, self.facts_, common)
+        pictures = self._prepare(X)
+        if self._is_shown_copies():
+            pictures, codes = self._with_copies(pictures, codes)
+        self.model_.fit(pictures, self.classes_[codes])
+        return self
+
+    def predict_proba(self, X: Sequence[np.ndarray]) -> np.ndarray:
+        """Class probabilities (n, K)."""
+        check_is_fitted(self)
+        blocks = [
+            self.model_.predict_proba(self._prepare(X[start : start + N_TOGETHER]))
+            for start in range(0, len(X), N_TOGETHER)
+        ]
+        return np.concatenate(blocks) if blocks else np.empty((0, len(self.classes_)))
+
+    def predict(self, X: Sequence[np.ndarray]) -> np.ndarray:
+        """The most probable class of every picture."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def squares(self, X: Sequence[np.ndarray]) -> np.ndarray:
+        """Pictures as methods that compare whole ones see them: (n, 32, 32) or (n, 32, 32, 3)."""
+        check_is_fitted(self)
+        return as_squares(X, SIDE, self._n_channels(self._method()))
+
+    def _method(self) -> Method:
+        return METHODS[check_choice("method", self.method, tuple(METHODS))]
+
+    def _n_channels(self, method: Method) -> int:
+        return 1 if method.grey else self.facts_.n_channels
+
+    def _check_numbers(self, method: Method, codes: np.ndarray) -> None:
+        if self.facts_.n_least < 2:
+            lonely = self.classes_[np.bincount(codes).argmin()]
+            raise ValueError(f"class '{lonely}' has one picture only; learning needs at least two. Add another.")
+        if self.facts_.n_pictures > method.most:
+            raise ValueError(
+                f"method '{self.method}' takes at most {method.most} pictures; got {self.facts_.n_pictures}. "
+                f"Take 'jungle', 'hierarchy' or 'codebook', or fewer pictures."
+            )
+
+    def _is_shown_copies(self) -> bool:
+        return self._method().copies and self.transformations is not None
+
+    def _prepare(self, X: Sequence[np.ndarray]) -> Any:
+        method = self._method()
+        n_channels = self._n_channels(method)
+        if method.whole:
+            return as_squares(X, SIDE, n_channels)
+        if self._is_shown_copies():
+            return as_squares(X, COPY_SIDE, n_channels)
+        return as_one_kind(X, n_channels, self.longest)
+
+    def _with_copies(self, pictures: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pictures and some of their transformed versions."""
+        phi = self.transformations.subsample(MAX_COPIES)
+        versions = phi.operators(pictures.shape[1:]).apply(pictures)
+        n_versions = versions.shape[1]
+        return versions.reshape(-1, *pictures.shape[1:]), np.repeat(codes, n_versions)

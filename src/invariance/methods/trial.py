@@ -1,0 +1,96 @@
+"""How a classifier does on pictures that it has not seen: the same folds for all that are to be compared."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from invariance.images import encode_labels
+
+Fold = tuple[np.ndarray, np.ndarray]
+
+
+class Trial(NamedTuple):
+    """What a classifier made of the pictures that were held out.
+
+    `probabilities` (n, K) and `is_right` (n,) are those of the pictures of the folds that were tried; `is_judged` (n,)
+    says which these are. Seconds are for fitting once, and for classifying one picture.
+    """
+
+    name: str
+    classifier: Any
+    probabilities: np.ndarray
+    is_right: np.ndarray
+    is_judged: np.ndarray
+    fit_seconds: float
+    picture_seconds: float
+
+    @property
+    def accuracy(self) -> float:
+        """The share of the judged pictures that are classified right."""
+        return float(self.is_right[self.is_judged].mean())
+
+    @property
+    def error_of_accuracy(self) -> float:
+        """The standard error of that share."""
+        n_judged = int(self.is_judged.sum())
+        return float(np.sqrt(max(self.accuracy * (1 - self.accuracy), 1 / n_judged) / n_judged))
+
+
+def draw_folds(labels: Any, n_folds: int = 5, most: int | None = None, seed: int = 0) -> list[Fold]:
+    """Rows to learn from and rows held out, stratified; of at most `most` pictures drawn at random, if given.
+
+    Where a class has fewer pictures than folds, there are as many folds as it has pictures, and two at least.
+    """
+    classes, codes = encode_labels(labels)
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(codes))
+    if most is not None and most < len(codes):
+        rows = _draw_evenly(codes, max(most, 2 * len(classes)), rng)
+    least = int(np.bincount(codes[rows]).min())
+    if least < 2:
+        raise ValueError(f"class '{classes[np.bincount(codes).argmin()]}' has one picture only; add another.")
+    folds = StratifiedKFold(min(n_folds, least), shuffle=True, random_state=seed).split(rows, codes[rows])
+    return [(rows[training], rows[held]) for training, held in folds]
+
+
+def try_out(
+    name: str,
+    classifier: Any,
+    pictures: Sequence[np.ndarray],
+    labels: Any,
+    folds: Sequence[Fold],
+    deadline: float | None = None,
+) -> Trial:
+    """Fit the classifier without each fold and judge it there; after `deadline` (time.monotonic()) no fold is begun.
+
+    One fold is tried in any case.
+    """
+    classes, codes = encode_labels(labels, len(pictures))
+    probabilities = np.zeros((len(pictures), len(classes)))
+    is_judged = np.zeros(len(pictures), bool)
+    fit_seconds: list[float] = []
+    predict_seconds = 0.0
+    for training, held in folds:
+        if fit_seconds and deadline is not None and time.monotonic() > deadline:
+            break
+        started = time.perf_counter()
+        fitted = clone(classifier).fit([pictures[row] for row in training], classes[codes[training]])
+        fit_seconds.append(time.perf_counter() - started)
+        started = time.perf_counter()
+        probabilities[held] = fitted.predict_proba([pictures[row] for row in held])
+        predict_seconds += time.perf_counter() - started
+        is_judged[held] = True
+    is_right = is_judged & (probabilities.argmax(axis=1) == codes)
+    picture_seconds = predict_seconds / max(1, int(is_judged.sum()))
+    return Trial(name, classifier, probabilities, is_right, is_judged, float(np.mean(fit_seconds)), picture_seconds)
+
+
+def _draw_evenly(codes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """About `most` rows, each class keeping its share but no fewer than two of its pictures."""
+    share = most / len(codes)
+    rows = [rng.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
+    return np.sort(np.concatenate([some[: max(2, round(share * len(some)))] for some in rows]))
