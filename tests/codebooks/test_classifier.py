@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.metrics import roc_curve
+from sklearn.metrics import log_loss, roc_curve
 
 from invariance.codebooks import BagKernel, BagOfFeatures, ClusteringForest, CodebookClassifier, equal_error_rate
 from invariance.models import load, save
@@ -111,3 +111,16 @@ def test_mistakes_are_named(fitted):
         BagKernel("rbf")(np.ones((2, 3)))
     with pytest.raises(ValueError, match="as many words"):
         BagKernel()(np.ones((2, 3)), np.ones((2, 4)))
+
+
+def test_probabilities_agree_with_the_classes_and_are_better_than_chance():
+    bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), n_windows=300, n_training_windows=60, max_scale=0.5)
+    model = CodebookClassifier(bag, probability=True, random_state=0).fit(*draw_pictures(20, 0))
+    pictures, labels = draw_pictures(20, 1)
+    probabilities = model.predict_proba(pictures)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(pictures))
+    assert log_loss(labels, probabilities) < 0.6  # chance has 0.69
+    assert not hasattr(CodebookClassifier(), "predict_proba")
+    with pytest.raises(ValueError, match="probability=True needs at least two images of every class"):
+        CodebookClassifier(bag, probability=True).fit(*[part[19:22] for part in draw_pictures(20, 0)])

@@ -130,3 +130,10 @@ def test_pages_of_stacks_count_as_images(tmp_path):
     tifffile.imwrite(tmp_path / "masks" / "a.tif", mask[:2], photometric="minisblack")
     with pytest.raises(ImageError, match=r"masks/a\.tif' has 2 pages, but its image '.*cells/a\.tif' has 3"):
         read_masked_stack(tmp_path / "cells" / "a.tif", tmp_path / "masks" / "a.tif")
+
+
+def test_large_images_of_a_folder_are_made_smaller(tmp_path):
+    for name, shape in (("cat", (30, 60)), ("dog", (5, 6))):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "1.png", shape=shape)
+    assert [image.shape for image in read_class_folder(tmp_path, longest=20).images] == [(10, 20), (5, 6)]

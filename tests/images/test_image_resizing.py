@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from invariance.images import resize, resize_all, to_grey
+from invariance.images import resize, resize_all, shrink, to_grey
 
 RNG = np.random.default_rng(0)
 
@@ -103,3 +103,14 @@ def test_to_grey():
     np.testing.assert_allclose(to_grey(np.full((2, 2, 3), 255, np.uint8)), 1, atol=1e-6)
     with pytest.raises(ValueError, match="1 to 4 channels"):
         to_grey(np.zeros((3, 4, 5)))
+
+
+def test_shrink_keeps_proportions_and_leaves_small_images_alone():
+    image = RNG.random((40, 80, 3), dtype=np.float32)
+    assert shrink(image, 20).shape == (10, 20, 3)
+    np.testing.assert_allclose(shrink(image, 20), block_means(image, 10, 20), atol=1e-6)
+    assert shrink(image, 80) is image
+    assert shrink(image, None) is image
+    assert shrink(RNG.random((2, 500)), 10).shape == (1, 10)
+    with pytest.raises(ValueError, match="longest must be a whole number of at least 1; got 0"):
+        shrink(image, 0)

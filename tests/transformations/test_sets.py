@@ -14,6 +14,7 @@ from invariance.transformations import (
     Shears,
     Shifts,
 )
+from invariance.transformations.sets import parts_of
 from tests import reference
 
 
@@ -148,3 +149,9 @@ def test_errors_name_the_parameter_and_the_value(phi, message):
 def test_wrong_image_shape_is_named():
     with pytest.raises(ValueError, match=r"expected arrays of shape \(n, 5, 5\).*got \(5, 5\)"):
         Rotations(4).operators((5, 5)).apply(np.zeros((5, 5)))
+
+
+def test_parts_of_a_set_are_the_simple_sets_it_is_made_of():
+    phi = (Rotations(4) * Shifts(1)).closure() | Scales(3).subsample(2)
+    assert [type(part) for part in parts_of(phi)] == [Rotations, Shifts, Scales]
+    assert [type(part) for part in parts_of(Identity())] == [Identity]

@@ -1,0 +1,110 @@
+import os
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from invariance.experiments import learned_weights
+from invariance.experiments.learned_weights import KERNELS, DistanceWeigher, draw_digits, measure
+from invariance.experiments.outcome import Outcome
+
+needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """Small digits in a black frame, so that none is cut off when it is turned."""
+    data = load_digits()
+    return np.pad(data.images / 16, ((0, 0), (3, 3), (3, 3))).astype(np.float32), data.target
+
+
+@pytest.fixture(scope="module")
+def weighed(digits):
+    return learned_weights.weigh(*digits, n_each=12, sizes=(2, 10), n_draws=2)
+
+
+@pytest.fixture(scope="module")
+def tables(digits):
+    return learned_weights.compare_priors(*digits, n_draws=2, n_each=15)
+
+
+def test_as_many_digits_of_every_class_are_drawn_and_turned_ones_are_the_same_digits(digits):
+    drawn, labels = draw_digits(*digits, n_each=4, seed=1)
+    assert np.array_equal(labels, np.repeat(np.arange(10), 4))
+    upright, turned = drawn["upright"].mean(axis=(1, 2)), drawn["turned"].mean(axis=(1, 2))
+    assert turned == pytest.approx(upright, rel=0.1)
+    assert np.abs(drawn["turned"] - drawn["upright"]).mean(axis=(1, 2)).min() > 0
+    assert not np.array_equal(drawn["upright"], draw_digits(*digits, n_each=4, seed=2)[0]["upright"])
+
+
+@pytest.mark.parametrize(("angle", "ignored"), [(0, 4), (40, 3), (180, 1)])
+def test_each_kernel_ignores_more_turning_than_the_one_before(digits, angle, ignored):
+    image = digits[0][6]  # a six
+    turned = learned_weights.rotate(image, angle, order=1)
+    shares = [kernel.squared([image], [turned])[0, 0] / np.sum(image**2) for kernel in KERNELS.values()]
+    assert max(shares[len(shares) - ignored :]) < 0.05
+    assert min(shares[: len(shares) - ignored], default=1) > 0.1
+
+
+def test_kernels_are_definite_and_made_by_the_digits_of_the_fit_alone(digits):
+    drawn, labels = draw_digits(*digits, n_each=10, seed=0)
+    distances = measure(drawn["turned"])
+    some = np.flatnonzero(labels < 3)
+    weigher = DistanceWeigher().fit(distances[:, some[:, None], some], labels[some])
+    for (gamma, repair), squared in zip(weigher.parts_, distances, strict=True):
+        K = np.exp(-gamma * squared[np.ix_(some, some)])
+        assert gamma * squared[np.ix_(some, some)].sum() / (30 * 29) == pytest.approx(1)
+        assert np.linalg.eigvalsh(repair.transform(K)).min() > -1e-9
+    assert np.mean(weigher.predict(distances[:, some[:, None], some]) == labels[some]) == 1
+
+
+def test_turned_digits_want_more_invariance_than_upright_ones(weighed):
+    by_size, weigher, again = weighed
+    assert by_size["upright"].shape == (2, 45, 4)
+    assert again.shape == weigher.shares_.shape == (45, 4)
+    upright, turned = (by_size[kind][1].mean(axis=0)[-1] for kind in ("upright", "turned"))
+    assert turned > upright + 0.2
+
+
+def test_a_prior_of_other_turned_digits_helps_where_there_are_few_and_a_wrong_one_harms_upright_digits(tables):
+    assert set(tables) == {(kind, n_few) for kind in ("upright", "turned") for n_few in (2, 3, 5)}
+    turned, upright = (
+        {gain.method: gain.mean for gain in learned_weights.gains(tables[kind, 2])} for kind in ("turned", "upright")
+    )
+    assert turned["learned, prior"] > 5
+    assert upright["learned, wrong prior"] < -3
+
+
+def test_gains_are_differences_draw_by_draw():
+    outcomes = [Outcome("learned", np.array([50.0, 70.0]), None, 0.0), Outcome("a", np.array([53.0, 71.0]), None, 0.0)]
+    [gain] = learned_weights.gains(outcomes)
+    assert (gain.method, gain.mean, gain.deviation) == ("a", 2, pytest.approx(np.sqrt(2)))
+
+
+def test_there_is_a_figure_of_every_pair_and_kind_one_of_similar_pairs_and_one_of_priors(weighed, tables):
+    figures = learned_weights.make_figures(weighed, tables, sizes=(2, 10))
+    assert len(figures) == 2 + 2 * len(learned_weights.PAIRS)
+    by_size, weigher, _ = weighed
+    line = figures["weights 6 or 9 turned"].axes[0].lines[-1]
+    assert line.get_label() == "all turns"
+    assert np.array_equal(line.get_ydata(), by_size["turned"][:, weigher.task_names_.index("6 or 9"), -1])
+    shown = [label.get_text() for label in figures["similar"].axes[0].get_yticklabels()]
+    assert len(set(shown)) == 20
+    invariance = [weigher.shares_[weigher.task_names_.index(name)] @ np.arange(4) for name in shown]
+    assert invariance == sorted(invariance)
+    assert [axes.get_title() for axes in figures["priors"].axes] == ["digits 5 to 9, upright", "digits 5 to 9, turned"]
+
+
+@pytest.mark.data
+@needs_data
+def test_six_or_nine_must_know_up_from_down_unless_digits_are_turned_and_a_prior_says_so():
+    (by_size, weigher, again), tables = learned_weights.run(n_draws=4)
+    pair = weigher.task_names_.index("6 or 9")
+    assert by_size["upright"][1:, pair, -1].max() < 0.05
+    assert by_size["turned"][-1, pair, -1] > 0.7
+    assert by_size["upright"][:, weigher.task_names_.index("1 or 7"), -1].min() > 0.4
+    overlaps = np.minimum(weigher.shares_[:, None], again).sum(axis=2)
+    assert overlaps.diagonal().mean() > overlaps.mean() + 0.1
+    for n_few, least in ((2, 6), (3, 4)):
+        gains = {gain.method: gain.mean for gain in learned_weights.gains(tables["turned", n_few])}
+        assert gains["learned, prior"] > least
