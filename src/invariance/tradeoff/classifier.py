@@ -37,13 +37,15 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         of images into histograms; "all" for one or more of every method of the library; "precomputed" if X is a stack
         of Gram matrices, (k, n, n) for `fit` and (k, m, n) for `predict`; "distances" if it is a stack of distances,
         which become exp(-γ_k f_k) with γ_k one over the mean training distance.
-    scheme : "ovo" learns weights for every pair of classes, "ova" for every class against the others.
+    scheme : "ovo" learns weights for every pair of classes, "ova" for every class against the others. None is "ova" for
+        kernels="all", else "ovo".
     weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
         all pairs; or (k,) numbers.
     C : of the machines.
     sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter; "held out"
         to let it grow with the errors of each kernel alone in cross-validation, which is safer where samples are few
-        and some kernels of no use. It is multiplied by the base kernels' own `cost`.
+        and some kernels of no use. It is multiplied by the base kernels' own `cost`. None is "held out" for
+        kernels="all", else 1.
     norm, ridge : the penalty Σ σ_k d_k^norm / norm + ½ ridge |d|²; 1 and 0 is the paper's, which gives few weights.
     constraints : (A, p) for A d >= p.
     tolerance : relative duality gap at which the weights are taken as learned.
@@ -60,10 +62,10 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         kernels="all",
-        scheme="ovo",
+        scheme=None,
         weights="learned",
         C=1000.0,
-        sigma=1.0,
+        sigma=None,
         norm=1.0,
         ridge=0.0,
         constraints=None,
@@ -91,10 +93,11 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y) -> "TradeoffClassifier":
         """Learn from images, or from a stack of matrices, and labels."""
-        check_choice("scheme", self.scheme, ("ovo", "ova"))
+        self.scheme_ = self._default("scheme", "ovo", "ova")
+        check_choice("scheme", self.scheme_, ("ovo", "ova"))
         Ks = self._training_grams(X, y)
         self.classes_, codes = encode_labels(y, Ks.shape[1])
-        self.tasks_ = make_tasks(codes, self.scheme)
+        self.tasks_ = make_tasks(codes, self.scheme_)
         fit_task = self._fit_task(Ks, codes, X)
         groups = [self.tasks_[start : start + N_TOGETHER] for start in range(0, len(self.tasks_), N_TOGETHER)]
         fitted = map_jobs(partial(_fit_some, fit_task), groups, self.n_jobs, "learning weights")
@@ -136,7 +139,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.weights, str):
             check_choice("weights", self.weights, ("learned", "equal", "search"))
             n = len(Ks)
-            fixed = np.full(n, 1 / n) if self.weights == "equal" else search_weights(Ks, codes, self.scheme, C)
+            fixed = np.full(n, 1 / n) if self.weights == "equal" else search_weights(Ks, codes, self.scheme_, C)
         else:
             fixed = np.asarray(self.weights, np.float64)
             if fixed.shape != (len(Ks),) or not np.isfinite(fixed).all() or (fixed < 0).any():
@@ -145,10 +148,18 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     def _costs(self, Ks: np.ndarray, codes: np.ndarray, C: float, X: Any) -> np.ndarray:
         own = np.array([getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)])
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, ("held out",))
-            return own * held_out_costs(Ks, codes, self.scheme, C, self.base_kernels_, X)
-        return check_sigma(self.sigma, len(Ks)) * own
+        sigma = self._default("sigma", 1.0, "held out")
+        if isinstance(sigma, str):
+            check_choice("sigma", sigma, ("held out",))
+            return own * held_out_costs(Ks, codes, self.scheme_, C, self.base_kernels_, X)
+        return check_sigma(sigma, len(Ks)) * own
+
+    def _default(self, name: str, usual: Any, of_all: Any) -> Any:
+        """A parameter, or where it is None what suits the kernels: those of all methods, or a few that were chosen."""
+        given = getattr(self, name)
+        if given is not None:
+            return given
+        return of_all if isinstance(self.kernels, str) and self.kernels == "all" else usual
 
     def _training_grams(self, X, y) -> np.ndarray:
         if isinstance(self.kernels, str) and self.kernels in STACKS:
@@ -211,7 +222,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         """Fit probabilities to scores of images that machines on the same weights have not seen."""
         scores = np.empty((len(codes), 1 if len(self.classes_) == 2 else len(self.classes_)))
         for fold in make_folds(codes, N_FOLDS, "probability=True"):
-            scores[fold[1]] = held_out_scores(Ks, codes, self.scheme, fold, self._fit_again)
+            scores[fold[1]] = held_out_scores(Ks, codes, self.scheme_, fold, self._fit_again)
         self.sharpness_ = learn_sharpness(scores, codes)
 
     def _fit_again(self, place: int, Ks: np.ndarray, y: np.ndarray) -> Machine:
