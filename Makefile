@@ -2,6 +2,7 @@
 #   make demo    install, run the main job on data that ships with the dependencies, write an HTML report
 #   make test    install, run all tests
 #   make lint    install, check style, formatting and types
+#   make docs    install, run the examples, build the documentation into docs/_build/html; a warning is an error
 #   make clean   remove what the tools have built; `make distclean` removes .venv as well
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo test lint clean distclean
+.PHONY: demo test lint docs clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
@@ -27,6 +28,10 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs-installed
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "Documentation: $(CURDIR)/docs/_build/html/index.html"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Error: invariance needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
@@ -42,8 +47,13 @@ $(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
 	@$(PIP) --editable '.[test,dev]'
 	@touch $@ $(VENV)/.base-installed
 
+$(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
+	@echo "Installing invariance and what builds its documentation into $(VENV) (once, a minute or two) ..."
+	@$(PIP) --editable '.[docs]'
+	@touch $@ $(VENV)/.base-installed
+
 clean:
-	rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html
+	rm -rf docs/_build docs/generated build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from invariance.descriptors.patch_grid import PatchGrid, grid_lines, standardize, weber_contrast
+from invariance.descriptors.patch_grid import PatchGrid, SortedRings, grid_lines, standardize, weber_contrast
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,35 @@ def test_patches_that_are_not_aligned_do_not(square):
 def test_an_aligned_patch_is_brighter_in_its_lower_half(square):
     patches = PatchGrid(7, aligned=True).describe_all(square).reshape(-1, 7, 7)
     assert np.mean(patches[:, 4:].mean(axis=(1, 2)) > patches[:, :3].mean(axis=(1, 2))) > 0.9
+
+
+def test_centred_patches_have_mean_zero(square):
+    for aligned in (False, True):
+        plain, centred = (PatchGrid(5, aligned, centred=choice).describe_all(square) for choice in (False, True))
+        assert np.abs(plain.mean(axis=1)).max() > 0.1
+        np.testing.assert_allclose(centred.mean(axis=1), 0, atol=1e-5)
+
+
+def test_sorted_rings_turn_with_the_picture(square):
+    before, after = (SortedRings(3, step=4).describe_all(image) for image in (square, np.rot90(square)))
+    assert before.shape == (121, 1 + 8 + 16 + 24)
+    np.testing.assert_allclose(after, turned_vectors(before, 11), atol=2e-3)
+
+
+def test_rings_are_sorted_one_by_one(square):
+    vectors = SortedRings(2, step=5).describe_all(square)
+    assert np.all(np.diff(vectors[:, 1:9]) >= 0)
+    assert np.all(np.diff(vectors[:, 9:]) >= 0)
+    assert np.any(np.diff(vectors) < 0)
+    np.testing.assert_allclose(vectors.mean(axis=1), 0, atol=1e-5)
+
+
+def test_a_ring_holds_the_pixels_beside_its_place():
+    image = np.zeros((9, 9), np.float32)
+    image[4, 5] = 1
+    middle = SortedRings(1, step=4).describe_all(image)[4]
+    assert middle.argmax() == 8  # the largest of the ring's eight, after the place itself
+    assert np.sum(middle > middle[0] + 1e-3) == 3  # that pixel, and the two diagonals that it is interpolated into
 
 
 def test_brightness_and_contrast_do_not_matter(square):

@@ -2,17 +2,19 @@ import os
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from invariance.descriptors.maximum_responses import MaximumResponses
 from invariance.descriptors.patch_grid import PatchGrid
 from invariance.experiments import uiuc_textures
-from invariance.experiments.uiuc_textures import Entry
+from invariance.experiments.uiuc_textures import Combination, Entry, ShapeColumns
 from invariance.images import write_pages
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 QUICK = {
     "patch": Entry(PatchGrid(5, step=8), 82.39, 91.46),
     "responses": Entry(MaximumResponses("rotation", 8), 93.0, 96.69),
+    "columns": Entry(ShapeColumns()),
 }
 
 
@@ -45,6 +47,7 @@ def test_a_split_takes_twenty_pictures_of_every_class_and_tests_on_the_others():
 
 def test_the_table_has_the_eight_descriptors_of_the_paper():
     assert len(uiuc_textures.TABLE) == 8
+    assert not set(uiuc_textures.TABLE) & set(uiuc_textures.MORE)
     assert sum("rotation" in entry.descriptor.invariances for entry in uiuc_textures.TABLE.values()) == 5
 
 
@@ -54,7 +57,7 @@ def test_words_are_learned_from_training_pictures_only(textures, few_words, monk
     fit = uiuc_textures.WordHistograms.fit
     monkeypatch.setattr(uiuc_textures, "N_TRAINING", 2)
     monkeypatch.setattr(
-        uiuc_textures.WordHistograms, "fit", lambda bag, images, y: seen.extend(images) or fit(bag, images, y)
+        uiuc_textures.WordHistograms, "fit", lambda bag, images: seen.extend(images) or fit(bag, images)
     )
     uiuc_textures.distance_stack(paths, labels, 1, table={"patch": QUICK["patch"]})
     training, _ = uiuc_textures.draw_split(labels, 1)
@@ -66,7 +69,7 @@ def test_a_cache_gives_the_same_distances_and_is_read_again(textures, few_words,
     monkeypatch.setattr(uiuc_textures, "N_TRAINING", 2)
     plain = uiuc_textures.distance_stack(paths, labels, 0, table=QUICK)
     cached = uiuc_textures.distance_stack(paths, labels, 0, tmp_path, QUICK)
-    assert plain.shape == (2, 6, 6)
+    assert plain.shape == (3, 6, 6)
     np.testing.assert_allclose(cached, plain, atol=0.05)  # vectors are kept in half precision
     monkeypatch.setattr(uiuc_textures, "WordHistograms", None)
     np.testing.assert_array_equal(uiuc_textures.distance_stack(paths, labels, 0, tmp_path, QUICK), cached)
@@ -75,23 +78,46 @@ def test_a_cache_gives_the_same_distances_and_is_read_again(textures, few_words,
         uiuc_textures.distance_stack(paths, labels, 0, tmp_path, QUICK)
 
 
+def test_columns_of_shapes_turn_with_the_picture_and_do_not_see_its_light():
+    image = ndimage.gaussian_filter(np.random.default_rng(0).random((50, 60)), 1.5).astype(np.float32)
+    shares = ShapeColumns().describe_all(image)
+    assert shares.shape == (1, 1296)
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(ShapeColumns().describe_all(np.rot90(image)), shares, atol=2e-3)
+    np.testing.assert_allclose(ShapeColumns().describe_all(0.5 * image + 0.3), shares, atol=2e-3)
+    assert np.abs(ShapeColumns().describe_all(-image) - shares).max() > 0.01
+    assert np.abs(ShapeColumns(evened=6.0).describe_all(image) - shares).max() > 1e-4
+
+
+def test_shapes_are_told_apart():
+    rows, columns = np.mgrid[-20:21, -20:21].astype(np.float32)
+    planes = [rows, rows**2 + columns**2, -(rows**2) - columns**2, rows**2, -(rows**2), rows * columns]
+    assert [uiuc_textures.strongest_shape(plane, 2.0)[20, 20] for plane in planes] == [0, 1, 2, 3, 4, 5]
+
+
 def test_near_pictures_are_judged_right_and_far_ones_wrong():
     labels = np.array([0, 0, 1, 1, 0, 1])
     training, test = np.arange(4), np.array([4, 5])
     right = np.where(labels[:, None] == labels, 0.1, 0.9)
     np.fill_diagonal(right, 0)
-    for judge in (uiuc_textures.judge_nearest, uiuc_textures.judge_svm):
-        assert judge(right, labels, training, test) == 100
-        assert judge(right, labels[[0, 1, 2, 3, 5, 4]], training, test) == 0
+    for predict in (uiuc_textures.predict_nearest, uiuc_textures.predict_svm):
+        assert list(predict(right, labels, training, test)) == [0, 1]
+        assert list(predict(right[:, [2, 3, 0, 1, 4, 5]], labels, training, test)) == [1, 0]
     stack = np.stack([right, right])
-    assert uiuc_textures.judge_combination(stack, labels, training, test, scheme="ovo", weights="equal") == 100
+    predicted = uiuc_textures.predict_combination(stack, labels, training, test, scheme="ovo", weights="equal")
+    assert list(predicted) == [0, 1]
 
 
 @needs_data
 def test_four_textures_are_told_apart(few_words):
-    combinations = {name: uiuc_textures.COMBINATIONS[name] for name in ("learned, one against one",)}
+    combinations = {"learned": Combination(uiuc_textures.OVO), "one descriptor": Combination(uiuc_textures.OVO, 90.0)}
+    combinations["learned"] = combinations["learned"]._replace(with_more=True)
+    table, more = {"patch": QUICK["patch"]}, {"responses": QUICK["responses"]}
     classes = ["T01_bark1", "T12_pebbles", "T16_glass1", "T25_plaid"]
-    tables = uiuc_textures.run(1, table=QUICK, combinations=combinations, classes=classes)
-    assert set(tables) == {"1NN", "SVM", "combined"}
+    tables = uiuc_textures.run(1, table=table, more=more, combinations=combinations, classes=classes)
+    assert set(tables) == {"1NN", "SVM", "combined", uiuc_textures.UNSEEN}
     assert tables["SVM"][1].mean > 70  # chance is 25
-    assert tables["combined"][0].mean > 80
+    both, single = tables["combined"]
+    assert both.mean > 80
+    assert single.paper == 90
+    assert single.mean == tables["SVM"][0].mean

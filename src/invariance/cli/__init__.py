@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from invariance._version import __version__
-from invariance.cli import datasets, demo, fit_pixels, segment, transformations
+from invariance.cli import (
+    advise,
+    compare,
+    datasets,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    fit_pixels,
+    predict,
+    reproduce,
+    segment,
+    transformations,
+)
 
 EXAMPLES = """Examples:
 
@@ -16,9 +29,23 @@ EXAMPLES = """Examples:
 
   invariance datasets
 
+  invariance fit leaves/ -o leaves.inv
+
+  invariance predict leaves.inv new/ -o labels.csv
+
+  invariance evaluate leaves.inv other-leaves/
+
+  invariance explain leaves.inv --on other-leaves/ -o report.html
+
+  invariance advise pictures/
+
+  invariance compare pictures/
+
   invariance fit-pixels cells/ masks/ -o cells.inv
 
   invariance segment cells.inv new/ -o results
+
+  invariance reproduce --list
 
   invariance transformations photo.png --set rotations:8 -o orbit.png
 
@@ -32,9 +59,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("advise", epilog=advise.EXAMPLES)(advise.run)
+app.command("compare", epilog=compare.EXAMPLES)(compare.run)
 app.command("demo", epilog=demo.EXAMPLES)(demo.run)
 app.command("datasets", epilog=datasets.EXAMPLES)(datasets.run)
+app.command("fit", epilog=fit.EXAMPLES)(fit.run)
+app.command("predict", epilog=predict.EXAMPLES)(predict.run)
+app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.run)
+app.command("explain", epilog=explain.EXAMPLES)(explain.run)
 app.command("fit-pixels", epilog=fit_pixels.EXAMPLES)(fit_pixels.run)
+app.command("reproduce", epilog=reproduce.EXAMPLES)(reproduce.run)
 app.command("segment", epilog=segment.EXAMPLES)(segment.run)
 app.command("transformations", epilog=transformations.EXAMPLES)(transformations.run)
 

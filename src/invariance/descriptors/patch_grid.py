@@ -1,4 +1,4 @@
-"""Small patches on a regular grid, as they are or turned to lie along their own gradient."""
+"""Small patches on a regular grid: as they are, turned to lie along their own gradient, or as sorted rings."""
 
 import numpy as np
 from scipy import ndimage
@@ -17,13 +17,15 @@ class PatchGrid(BaseEstimator):
 
     Images are brought to mean 0 and deviation 1, and patches to a contrast by Weber's law. With `aligned` every patch
     is first turned by the direction of the mean gradient in it (under a Gaussian window), which makes its values
-    invariant to rotation. Beyond its border an image is its mirror image.
+    invariant to rotation. With `centred` its mean is taken from it: the light on a surface, which changes slowly, else
+    rules the distances of patches. Beyond its border an image is its mirror image.
     """
 
-    def __init__(self, size: int = 9, aligned: bool = False, step: int = 4):
+    def __init__(self, size: int = 9, aligned: bool = False, step: int = 4, centred: bool = False):
         self.size = size
         self.aligned = aligned
         self.step = step
+        self.centred = centred
 
     @property
     def invariances(self) -> tuple[str, ...]:
@@ -47,7 +49,39 @@ class PatchGrid(BaseEstimator):
             padded = np.pad(plane, radius, mode="symmetric")
             rows, columns = (places.T[:, :, None] + offsets[:, None] + radius).astype(int)
             patches = padded[rows, columns]
-        return weber_contrast(patches)
+        return weber_contrast(centre(patches) if self.centred else patches)
+
+
+class SortedRings(BaseEstimator):
+    """The grey values on rings of radius 0, 1, ..., `radius` around places `step` pixels apart, sorted ring by ring.
+
+    A ring of radius r has 8 r values, by linear interpolation, 1 + 4 radius (radius + 1) in all. A rotation of the
+    picture moves values along their ring only, so that sorted they stay: no direction has to be found first. The idea
+    is that of the sorted random projections of Liu et al. (ICCV 2011), here without the projections.
+    Images are brought to mean 0 and deviation 1, vectors to mean 0 and to a contrast by Weber's law.
+    Beyond its border an image is its mirror image.
+    """
+
+    def __init__(self, radius: int = 4, step: int = 4):
+        self.radius = radius
+        self.step = step
+
+    @property
+    def invariances(self) -> tuple[str, ...]:
+        """What leaves the vectors unchanged, if their positions follow."""
+        return ("rotation", "brightness", "contrast")
+
+    def places(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The middles (n, 2) of the rings, rows and columns."""
+        return grid_places(shape, self.step)
+
+    def describe_all(self, image: np.ndarray) -> np.ndarray:
+        """The vectors (n, 1 + 4 radius (radius + 1)) float32 of an image (h, w) or (h, w, 3 or 4)."""
+        plane = standardize(image)
+        places = self.places(plane.shape)
+        radii = range(check_count("radius", self.radius) + 1)
+        rings = [np.sort(_sample(plane, places, _ring(radius)[:, None]), axis=1) for radius in radii]
+        return weber_contrast(centre(np.hstack(rings)))
 
 
 def standardize(image: np.ndarray) -> np.ndarray:
@@ -63,6 +97,11 @@ def weber_contrast(vectors: np.ndarray) -> np.ndarray:
     """Vectors (n, D) of length l brought to length log(1 + l / 0.03), [VarmaZisserman05]."""
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))[:, None]
     return vectors * (np.log1p(lengths / WEBER) / np.maximum(lengths, 1e-12))
+
+
+def centre(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (n, D) less the mean of their own values."""
+    return vectors - vectors.mean(axis=1, keepdims=True)
 
 
 def grid_places(shape: tuple[int, ...], step: int) -> np.ndarray:
@@ -95,6 +134,12 @@ def _turn(offsets: np.ndarray, directions: np.ndarray) -> np.ndarray:
     return np.stack([down * offsets[0] - right * offsets[1], right * offsets[0] + down * offsets[1]])
 
 
+def _ring(radius: int) -> np.ndarray:
+    """The offsets (2, 8 radius), or the one of radius 0, of points equally far apart on a circle."""
+    angles = 2 * np.pi * np.arange(max(8 * radius, 1)) / max(8 * radius, 1)
+    return radius * np.stack([np.sin(angles), np.cos(angles)])
+
+
 def _sample(plane: np.ndarray, places: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The values (n, d) at offsets (2, n, d) from places (n, 2), interpolated linearly."""
+    """The values (n, d) at offsets (2, n or 1, d) from places (n, 2), interpolated linearly."""
     return ndimage.map_coordinates(plane, places.T[:, :, None] + offsets, order=1, mode="reflect", output=np.float32)

@@ -77,15 +77,16 @@ def _rate(bag: BagOfFeatures, normalization: str, training, test) -> float:
 
 
 def run(
-    n_seeds: int = 3, n_windows: int = 2000, codebooks: dict = CODEBOOKS, tasks: dict = TASKS
+    n_seeds: int = 3, n_windows: int = 2000, codebooks: dict = CODEBOOKS, tasks: dict = TASKS, seed: int = 0
 ) -> dict[str, list[Outcome]]:
-    """Every codebook on every task."""
+    """Every codebook on every task, on the draws of `seed` and the seeds after it."""
     tables: dict[str, list[Outcome]] = {}
     for task, load in tasks.items():
         classes = load()
         for name, (codebook, is_supervised) in codebooks.items():
             started = time.perf_counter()
-            rates = [judge(codebook, is_supervised, *draw(classes, seed), n_windows, seed) for seed in range(n_seeds)]
+            seeds = range(seed, seed + n_seeds)
+            rates = [judge(codebook, is_supervised, *draw(classes, number), n_windows, number) for number in seeds]
             seconds = (time.perf_counter() - started) / n_seeds
             tables.setdefault(task, []).append(Outcome(name, np.array(rates), PAPER.get((task, name)), seconds))
             print(as_text(task, tables[task][-1:]).splitlines()[-1], flush=True)

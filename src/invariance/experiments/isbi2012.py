@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     n_draws: int = 2
     n_unet_draws: int = 1
     scribble_moment: float = 100
+    seed: int = 0
 
 
 FULL = Plan()
@@ -99,13 +100,13 @@ class Labels(NamedTuple):
 
 def run_sections(data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = METHODS) -> list[Run]:
     """All methods on all training sections."""
-    return _compare(_whole_sections(data, plan.training), data, plan, methods, plan.moments if unet else ())
+    return _compare(_whole_sections(data, plan.training, plan.seed), data, plan, methods, plan.moments if unet else ())
 
 
 def run_few(data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = METHODS) -> list[Run]:
     """All methods on one section, and on three."""
     moments = plan.moments if unet else ()
-    chosen = [_whole_sections(data, sections) for sections in plan.few]
+    chosen = [_whole_sections(data, sections, plan.seed) for sections in plan.few]
     return [run for labels in chosen for run in _compare(labels, data, plan, methods, moments)]
 
 
@@ -114,12 +115,13 @@ def run_scribbles(
 ) -> list[Run]:
     """Methods on discs of one section, over several sections and draws; the U-Net, which is slow, on some of these."""
     runs = []
-    for n_discs, section, draw in product(plan.n_discs, plan.scribbled, range(plan.n_draws)):
+    draws = range(plan.seed, plan.seed + plan.n_draws)
+    for n_discs, section, draw in product(plan.n_discs, plan.scribbled, draws):
         rng = np.random.default_rng((n_discs, section, draw))
         mask = draw_scribbles(np.asarray(data.masks)[section], n_discs, RADIUS, rng)
         task, name = f"{n_discs} discs of one section", f"section {section}, draw {draw}"
         labels = Labels(task, name, data.images[section][None], mask[None], draw)
-        moments = (plan.scribble_moment,) if unet and draw < plan.n_unet_draws else ()
+        moments = (plan.scribble_moment,) if unet and draw in draws[: plan.n_unet_draws] else ()
         runs += _compare(labels, data, plan, methods, moments)
     return runs
 
@@ -143,11 +145,11 @@ def draw_scribbles(mask: np.ndarray, n_discs: int, radius: int, rng: np.random.G
             return np.where(marked, mask, UNLABELLED).astype(np.int8)
 
 
-def _whole_sections(data, sections) -> Labels:
+def _whole_sections(data, sections, seed) -> Labels:
     """Some sections, in which all pixels are labelled."""
     task = f"{len(sections)} labelled section{'s' * (len(sections) > 1)}"
     chosen = list(sections)
-    return Labels(task, "seed 0", data.images[chosen], data.masks[chosen].astype(np.int8), 0)
+    return Labels(task, f"seed {seed}", data.images[chosen], data.masks[chosen].astype(np.int8), seed)
 
 
 def _compare(labels, data, plan, methods, moments) -> list[Run]:

@@ -95,19 +95,22 @@ METHODS: dict[str, tuple[float | None, Callable, Callable]] = {
 }
 
 
-def run(n_draws: int = 1, methods: dict = METHODS) -> list[Outcome]:
-    """Every method on the same pixels; seconds are those of `fit`, without cutting patches or computing features."""
+def run(n_draws: int = 1, methods: dict = METHODS, seed: int = 0, shrink: int = 1) -> list[Outcome]:
+    """Every method on the same pixels, drawn from `seed` and the seeds after it; `shrink` divides how many.
+
+    Seconds are those of `fit`, without cutting patches or computing features.
+    """
     data = load_isbi2012()
     outcomes = []
     for name, (paper, describe, make) in methods.items():
         figures, seconds = [], 0.0
-        for seed in range(n_draws):
-            features, labels = collect(data, TRAINING, N_TRAINING, seed, describe)
+        for draw in range(seed, seed + n_draws):
+            features, labels = collect(data, TRAINING, N_TRAINING // shrink, draw, describe)
             started = time.perf_counter()
-            model = make(seed).fit(features, labels)
+            model = make(draw).fit(features, labels)
             seconds += time.perf_counter() - started
             del features
-            test_features, test_labels = collect(data, TEST, N_TEST, 1000 + seed, describe)
+            test_features, test_labels = collect(data, TEST, N_TEST // shrink, 1000 + draw, describe)
             figures.append(one_minus_f(model.predict_proba(test_features)[:, 1], test_labels))
         outcomes.append(Outcome(name, np.array(figures), paper, seconds / n_draws))
         print(as_text("so far", outcomes[-1:]).splitlines()[-1], flush=True)

@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 
 from invariance._core.progress import track
 from invariance.experiments import sample_complexity
-from invariance.experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Curve, Digits, as_table
+from invariance.experiments.outcome import Curve
+from invariance.experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Digits, as_table
 
 PCA_COMPONENTS = (1, 2, 5, 10, 15, 20, 25, 30, 50, 100)
 KPCA_COMPONENTS = (10, 25, 50, 100, 150, 200)
@@ -83,14 +84,14 @@ def judge(method: Method, n_components: int | None, trial: Trial, seed: int) -> 
     return sample_complexity.classify(response.transform(training), labels, response.transform(test), test_labels)
 
 
-def run(n_trials: int = 10, experiment: Experiment = FIGURES["fig. 5"], label: str = "") -> list[Curve]:
+def run(n_trials: int = 10, experiment: Experiment = FIGURES["fig. 5"], label: str = "", seed: int = 0) -> list[Curve]:
     """Rates by number of components; a method without an embedding has one rate, at as many as there are templates."""
-    trials = [draw_trial(experiment.n_training, seed) for seed in range(n_trials)]
+    trials = [draw_trial(experiment.n_training, number) for number in range(seed, seed + n_trials)]
     curves = []
     for name, method in experiment.methods.items():
         rates = [
-            [judge(method, k, trial, seed) for k in method.components or (None,)]
-            for seed, trial in enumerate(track(trials, f"{label} {name}"))
+            [judge(method, k, trial, number) for k in method.components or (None,)]
+            for number, trial in enumerate(track(trials, f"{label} {name}"), start=seed)
         ]
         places = method.components or (sample_complexity.N_TEMPLATES,)
         curves.append(Curve(name, tuple(places), np.array(rates)))

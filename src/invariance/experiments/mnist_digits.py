@@ -40,19 +40,19 @@ METHODS = {
 }
 
 
-def run(n_draws: int = 5) -> list[Outcome]:
-    """Error of every method on the 10,000 test digits, over draws of the training digits."""
+def run(n_draws: int = 5, seed: int = 0, n_training: int = N_TRAINING) -> list[Outcome]:
+    """Error of every method on the 10,000 test digits, over draws of the training digits: of `seed` and those after."""
     training, test = load_mnist("train"), load_mnist("test")
     test_images = np.asarray(test.images, np.float32) / 255
     all_images, all_labels = np.asarray(training.images), np.asarray(training.labels)
     errors: dict[str, list[float]] = {name: [] for name in METHODS}
     seconds = dict.fromkeys(METHODS, 0.0)
-    for seed in range(n_draws):
-        drawn = np.random.default_rng(seed).permutation(len(all_labels))[:N_TRAINING]
+    for number in range(seed, seed + n_draws):
+        drawn = np.random.default_rng(number).permutation(len(all_labels))[:n_training]
         images, labels = all_images[drawn].astype(np.float32) / 255, all_labels[drawn]
         for name, make in METHODS.items():
             started = time.perf_counter()
-            model = make(seed).fit(images, labels)
+            model = make(number).fit(images, labels)
             seconds[name] += time.perf_counter() - started
             errors[name].append(100 * np.mean(model.predict(test_images) != test.labels))
     return [Outcome(name, np.array(errors[name]), None, seconds[name] / n_draws) for name in METHODS]

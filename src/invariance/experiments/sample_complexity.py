@@ -11,7 +11,6 @@ Run it with: python -m invariance.experiments.sample_complexity [number of test 
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,6 +18,7 @@ from scipy.spatial.distance import cdist
 
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
+from invariance.experiments.outcome import Curve
 from invariance.hierarchies import Layer, NeuralResponse
 
 DIGITS = (2, 3, 4, 5, 6, 7, 8, 9)
@@ -31,24 +31,6 @@ TARGET = 65
 NEEDED_IN_PAPER = {"2 layers": 11, "3 layers": 5}
 SIZES = {"2 layers": (12,), "3 layers": (12, 20)}
 METHODS = ("3 layers", "2 layers", "3 layers, attended", "2 layers, attended", "L2")
-
-
-class Curve(NamedTuple):
-    """A method's rates (runs, places) in per cent at some places, such as numbers of examples or of components."""
-
-    method: str
-    places: tuple[int, ...]
-    rates: np.ndarray
-
-    @property
-    def means(self) -> np.ndarray:
-        """Means (places,) over the runs."""
-        return self.rates.mean(axis=0)
-
-    @property
-    def deviations(self) -> np.ndarray:
-        """Standard deviations (places,) over the runs; NaN for a single one."""
-        return self.rates.std(axis=0, ddof=1) if len(self.rates) > 1 else np.full(len(self.places), np.nan)
 
 
 class Digits:
@@ -151,7 +133,12 @@ def _cell(curve: Curve, place: int) -> str:
     return f"{curve.means[index]:.2f} ±{curve.deviations[index]:5.2f}"
 
 
-def plot(curves: Sequence[Curve], label: str = "training images a class", levels: Sequence[Curve] = ()) -> Figure:
+def plot(
+    curves: Sequence[Curve],
+    label: str = "training images a class",
+    levels: Sequence[Curve] = (),
+    rate: str = "classified correctly, %",
+) -> Figure:
     """Mean rates with bars of one deviation; `levels` are methods with a single rate, drawn as dashed lines."""
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
@@ -160,7 +147,7 @@ def plot(curves: Sequence[Curve], label: str = "training images a class", levels
                       label=curve.method)  # fmt: skip
     for number, level in enumerate(levels):
         axes.axhline(level.means[0], ls="--", lw=1, color=f"C{number}", label=level.method)
-    axes.set(xlabel=label, ylabel="classified correctly, %")
+    axes.set(xlabel=label, ylabel=rate)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return figure

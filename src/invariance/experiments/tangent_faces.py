@@ -124,8 +124,9 @@ def run(
     n_splits: int = 50,
     preparations: Mapping[str, Callable[[np.ndarray], np.ndarray]] = PREPARATIONS,
     methods: Mapping[str, Callable] = METHODS,
+    seed: int = 0,
 ) -> dict[str, list[Outcome]]:
-    """Errors of the methods, for every preparation of the pictures."""
+    """Errors of the methods, for every preparation of the pictures, on the splits of `seed` and the seeds after it."""
     faces = load_yale(size=32)
     images, labels = np.asarray(faces.images, np.float32) / 255, np.asarray(faces.labels)
     outcomes: dict[str, list[Outcome]] = {}
@@ -134,8 +135,8 @@ def run(
         outcomes[preparation] = []
         for name, make in methods.items():
             started, errors = time.perf_counter(), []
-            for seed in track(range(n_splits), f"{preparation}: {name}"):
-                training, test = draw_split(labels, seed)
+            for number in track(range(seed, seed + n_splits), f"{preparation}: {name}"):
+                training, test = draw_split(labels, number)
                 errors.append(100 * np.mean(make().predict(Split(album, training, test)) != labels[test]))
             seconds = (time.perf_counter() - started) / n_splits
             outcomes[preparation].append(Outcome(name, np.array(errors), None, seconds))

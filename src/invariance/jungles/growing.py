@@ -3,7 +3,8 @@
 Layer by layer: every impure leaf draws a pair of its classes (or parts all of them in two), learns a filter for them
 and is split; if more than M leaves are left, alike ones are merged. Growth watches the Brier score of samples held
 out: it goes on while that falls, widens M by half when it does not, stops when it has not fallen for `patience`
-layers, and keeps the best depth.
+layers, and keeps the best depth. If no layer is better than none, as happens where few samples are held out, it grows
+to the end: an ensemble of jungles that each know little knows more than none.
 
 Differs from [Laptev15]: the threshold of a split may be that of largest information gain (with unbalanced nodes, zero
 leaves nearly all samples on one side); a filter may be learned for two groups of all classes instead of two classes,
@@ -72,7 +73,7 @@ def grow_jungle(
     smoothness = growth.smoothness
     curve = [nodes.measure(width)]
     best, n_worse = curve[0], 0
-    while nodes.depth < growth.max_depth and n_worse < growth.patience:
+    while nodes.depth < growth.max_depth and (n_worse < growth.patience or best.depth == 0):
         splits, smoothness = split_leaves(samples, nodes, geometry, growth, smoothness, rng)
         if not splits:
             break
@@ -83,6 +84,8 @@ def grow_jungle(
         else:
             n_worse += 1
             width = None if width is None else int(np.ceil(width * WIDENING))
+    if best.depth == 0:
+        best = curve[-1]
     return _count_all_samples(cut_below(nodes.freeze(), best.depth), samples), curve
 
 

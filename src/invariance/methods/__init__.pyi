@@ -1,6 +1,11 @@
+from .advice import advise as advise
+from .advice_findings import Advice as Advice
+from .advice_findings import Finding as Finding
 from .catalogue import METHODS as METHODS
 from .catalogue import Method as Method
 from .classifier import PictureClassifier as PictureClassifier
+from .comparison import Comparison as Comparison
+from .comparison import compare as compare
 from .folder import PictureFolder as PictureFolder
 from .folder import read_pictures as read_pictures
 from .pictures import Facts as Facts

@@ -26,7 +26,7 @@ class Method(NamedTuple):
 
     `make(phi, facts, common)` gives an estimator, `common` being its random_state and n_jobs. `whole` says that it
     compares whole pictures of one size, `grey` that it ignores colours, `copies` that it knows Φ only by being shown
-    transformed copies, `most` how many pictures it takes.
+    transformed copies, `most` how many pictures it takes, `growth` the power of their number that its time grows with.
     """
 
     what: str
@@ -35,6 +35,7 @@ class Method(NamedTuple):
     grey: bool = False
     copies: bool = False
     most: int = 10_000
+    growth: int = 1
 
 
 def _jungle(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
@@ -86,9 +87,9 @@ def _words(name: str, descriptor: Any, n_words: int, common: dict[str, Any]) -> 
 
 METHODS = {
     "jungle": Method("learned filters whose largest response over Φ tells classes apart", _jungle),
-    "tangent": Method("distances that ignore small transformations", _tangent, grey=True, most=3000),
+    "tangent": Method("distances that ignore small transformations", _tangent, grey=True, most=3000, growth=2),
     "hierarchy": Method("responses to templates, layer upon layer", _hierarchy, copies=True),
     "codebook": Method("visual words of windows at random places and sizes", _codebook, whole=False, copies=True),
     "texture": Method("words of filter responses, for textures", _texture, whole=False, grey=True, most=3000),
-    "tradeoff": Method("all methods together, weighed for each class", _tradeoff, whole=False, most=1500),
+    "tradeoff": Method("all methods together, weighed for each class", _tradeoff, whole=False, most=1500, growth=2),
 }

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.images import resize_all, shrink, to_grey
+from invariance.images import as_float32, resize_all, shrink, to_grey
 
 LONGEST = 320  # pixels of the longer side that any method looks at
 SIDE = 32  # of methods that compare whole pictures
@@ -62,4 +62,4 @@ def _with_channels(picture: Any, n_channels: int) -> np.ndarray:
         return to_grey(picture)
     if np.ndim(picture) == 2 or picture.shape[2] < 3:
         return np.repeat(to_grey(picture)[..., None], 3, axis=2)
-    return np.ascontiguousarray(picture[..., :3])
+    return np.ascontiguousarray(as_float32(picture)[..., :3])

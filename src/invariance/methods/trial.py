@@ -1,7 +1,7 @@
 """How a classifier does on pictures that it has not seen: the same folds for all that are to be compared."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +11,15 @@ from sklearn.model_selection import StratifiedKFold
 from invariance.images import encode_labels
 
 Fold = tuple[np.ndarray, np.ndarray]
+NEEDED = 2  # pictures of every class that most methods need to learn
 
 
 class Trial(NamedTuple):
     """What a classifier made of the pictures that were held out.
 
     `probabilities` (n, K) and `is_right` (n,) are those of the pictures of the folds that were tried; `is_judged` (n,)
-    says which these are. Seconds are for fitting once, and for classifying one picture.
+    says which these are. Seconds are for fitting once (the quickest of the folds: the first also pays for loading
+    compiled code), and for classifying one picture.
     """
 
     name: str
@@ -43,18 +45,23 @@ class Trial(NamedTuple):
 def draw_folds(labels: Any, n_folds: int = 5, most: int | None = None, seed: int = 0) -> list[Fold]:
     """Rows to learn from and rows held out, stratified; of at most `most` pictures drawn at random, if given.
 
-    Where a class has fewer pictures than folds, there are as many folds as it has pictures, and two at least.
+    Where a class has fewer pictures than folds, there are as many folds as it has pictures. Classes of two pictures are
+    always learned from and never held out, because most methods need two of every class.
     """
     classes, codes = encode_labels(labels)
     rng = np.random.default_rng(seed)
     rows = np.arange(len(codes))
     if most is not None and most < len(codes):
-        rows = _draw_evenly(codes, max(most, 2 * len(classes)), rng)
-    least = int(np.bincount(codes[rows]).min())
-    if least < 2:
-        raise ValueError(f"class '{classes[np.bincount(codes).argmin()]}' has one picture only; add another.")
-    folds = StratifiedKFold(min(n_folds, least), shuffle=True, random_state=seed).split(rows, codes[rows])
-    return [(rows[training], rows[held]) for training, held in folds]
+        rows = _draw_evenly(codes, most, rng)
+    counts = np.bincount(codes[rows])
+    if counts.min() < NEEDED:
+        raise ValueError(f"class '{classes[counts.argmin()]}' has one picture only; add another.")
+    spared = rows[counts[codes[rows]] > NEEDED]
+    if len(spared) == 0:
+        raise ValueError(f"no class has more than {NEEDED} pictures, so that none can be held out. Add pictures.")
+    n_folds = min(n_folds, int(counts[counts > NEEDED].min()))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(spared, codes[spared])
+    return [(np.setdiff1d(rows, spared[held]), spared[held]) for _, held in folds]
 
 
 def try_out(
@@ -62,7 +69,7 @@ def try_out(
     classifier: Any,
     pictures: Sequence[np.ndarray],
     labels: Any,
-    folds: Sequence[Fold],
+    folds: Iterable[Fold],
     deadline: float | None = None,
 ) -> Trial:
     """Fit the classifier without each fold and judge it there; after `deadline` (time.monotonic()) no fold is begun.
@@ -86,11 +93,11 @@ def try_out(
         is_judged[held] = True
     is_right = is_judged & (probabilities.argmax(axis=1) == codes)
     picture_seconds = predict_seconds / max(1, int(is_judged.sum()))
-    return Trial(name, classifier, probabilities, is_right, is_judged, float(np.mean(fit_seconds)), picture_seconds)
+    return Trial(name, classifier, probabilities, is_right, is_judged, min(fit_seconds), picture_seconds)
 
 
 def _draw_evenly(codes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """About `most` rows, each class keeping its share but no fewer than two of its pictures."""
+    """About `most` rows, each class keeping its share but no fewer than three pictures, if it has them."""
     share = most / len(codes)
     rows = [rng.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
-    return np.sort(np.concatenate([some[: max(2, round(share * len(some)))] for some in rows]))
+    return np.sort(np.concatenate([some[: max(NEEDED + 1, round(share * len(some)))] for some in rows]))

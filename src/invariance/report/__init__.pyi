@@ -1,3 +1,4 @@
+from .advice_figures import advice_figure as advice_figure
 from .codebook_figures import word_figure as word_figure
 from .codebook_figures import word_map_figure as word_map_figure
 from .figures import bar_figure as bar_figure

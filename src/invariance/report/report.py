@@ -7,18 +7,24 @@ from importlib.resources import files
 from numbers import Number
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from invariance._core.files import atomic_path
 from invariance.report.figures import svg_address
 from invariance.report.provenance import software_versions
+from invariance.report.tiles import tile
 
 # Pictures of more pixels than this do not shrink to the width of a phone.
 WIDE = 640
+# So many sections are listed at the beginning of the page.
+MANY_SECTIONS = 4
+# A fact of more characters is set in smaller type.
+LONG_FACT = 10
 
 
 class Report:
-    """A titled sequence of sections of text, facts, tables and figures.
+    """A titled sequence of sections of text, facts, tables, figures, pictures and code.
 
     Every text is escaped, figures are embedded, and nothing is loaded from the network. `settings` are the exact
     parameters and seeds of the run: they stand at the end, with the versions of the software. The same content gives
@@ -29,11 +35,13 @@ class Report:
         self.title = title
         self.summary = summary
         self.settings = dict(settings or {})
+        self._headings: list[str] = []
         self._body: list[str] = []
 
     def section(self, heading: str) -> "Report":
-        """Begin a new section."""
-        return self._add(f"<h2>{escape(heading)}</h2>")
+        """Begin a new section; where there are many, they are listed at the beginning of the page."""
+        self._headings.append(heading)
+        return self._add(f'<a id="section-{len(self._headings)}"></a>', f"<h2>{escape(heading)}</h2>")
 
     def text(self, *paragraphs: str) -> "Report":
         """Paragraphs of plain text."""
@@ -41,8 +49,7 @@ class Report:
 
     def facts(self, facts: Mapping[str, Any]) -> "Report":
         """The few numbers that matter, in large type: name -> value."""
-        cards = (f"<div><dt>{_cell_text(name)}</dt><dd>{_cell_text(value)}</dd></div>" for name, value in facts.items())
-        return self._add(f'<dl class="facts">{"".join(cards)}</dl>')
+        return self._add(f'<dl class="facts">{"".join(_card(name, value) for name, value in facts.items())}</dl>')
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> "Report":
         """A table; numbers are aligned to the right, floats shown to four digits."""
@@ -56,6 +63,28 @@ class Report:
         width, height = (round(inches * 96) for inches in figure.get_size_inches())
         size = f'width="{width}" height="{height}"' + (' class="wide"' if width > WIDE else "")
         return self._add(_framed(f'<img src="{svg_address(figure)}" alt="{escape(caption)}" {size}>', caption))
+
+    def images(
+        self,
+        images: Sequence[np.ndarray],
+        titles: Sequence[str] | None = None,
+        caption: str = "",
+        frames: Sequence[str | None] | None = None,
+        side: int = 112,
+    ) -> "Report":
+        """Images, each (h, w) or (h, w, c), as wide as `side` pixels on the page and as many in a row as fit.
+
+        Values are as `image_grid_figure` takes them, or uint8; `frames` are colours.
+        """
+        names = [""] * len(images) if titles is None else list(titles)
+        colours = [None] * len(images) if frames is None else list(frames)
+        tiles = (tile(*parts, side) for parts in zip(images, names, colours, strict=True))
+        below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        return self._add(f'<figure class="tiles"><ul style="--side: {side}px">{"".join(tiles)}</ul>{below}</figure>')
+
+    def code(self, text: str) -> "Report":
+        """Lines to be typed or copied, as they are."""
+        return self._add(f'<pre class="scroll"><code>{escape(text)}</code></pre>')
 
     def to_html(self) -> str:
         """The whole page."""
@@ -87,6 +116,9 @@ class Report:
         opening = [f"<h1>{escape(self.title)}</h1>"]
         if self.summary:
             opening.append(f'<p class="summary">{escape(self.summary)}</p>')
+        if len(self._headings) >= MANY_SECTIONS:
+            links = (f'<a href="#section-{i}">{escape(heading)}</a>' for i, heading in enumerate(self._headings, 1))
+            opening.append(f"<nav>{''.join(links)}</nav>")
         closing = ["<footer>"]
         if self.settings:
             closing += ["<h2>Settings</h2>", _table((), self.settings.items())]
@@ -98,6 +130,12 @@ def _framed(content: str, caption: str) -> str:
     """Something that scrolls by itself where it is wider than the screen, above its caption."""
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure><div class="scroll">{content}</div>{below}</figure>'
+
+
+def _card(name: str, value: Any) -> str:
+    text = _cell_text(value)
+    size = ' class="long"' if len(text) > LONG_FACT else ""
+    return f"<div><dt>{_cell_text(name)}</dt><dd{size}>{text}</dd></div>"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
@@ -119,6 +157,8 @@ def _align(right: bool) -> str:
 
 
 def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.endswith("%") and value[:-1].replace(".", "", 1).isdigit()
     return isinstance(value, Number) and not isinstance(value, bool)
 
 

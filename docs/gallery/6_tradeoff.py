@@ -1,0 +1,39 @@
+"""
+Learning the trade-off
+======================
+
+The more a description ignores, the less it can tell apart. Base kernels that ignore different things are weighed, for
+each digit against the others, so that each class has as much of which invariance as serves it.
+"""
+
+from invariance import Identity, Rotations, Shifts, TangentDistance, TradeoffClassifier, datasets
+from invariance.report import similarity_figure, weights_figure
+from invariance.tradeoff import ImageKernel, task_similarity
+
+digits = datasets.load_digits()
+train, test = digits.take(slice(0, 200)), digits.take(slice(1000, 1400))
+
+# %%
+# Three kernels that ignore nothing, small turns, and small shifts.
+
+kernels = [
+    ImageKernel(TangentDistance(Identity()), name="as it is"),
+    ImageKernel(TangentDistance(Rotations(3)), name="turned"),
+    ImageKernel(TangentDistance(Shifts()), name="shifted"),
+]
+learned = TradeoffClassifier(kernels, scheme="ova")
+equal = TradeoffClassifier(kernels, scheme="ova", weights="equal")
+learned.fit(train.images, train.labels)
+equal.fit(train.images, train.labels)
+print(f"learned weights: {learned.score(test.images, test.labels):.3f}")
+print(f"equal weights:   {equal.score(test.images, test.labels):.3f}")
+
+# %%
+# The weights of each class against the others, as shares of their sum.
+
+figure = weights_figure(learned, "Digits")
+
+# %%
+# Which classes want the same invariances.
+
+figure = similarity_figure(task_similarity(learned), learned.task_names_)

@@ -1,0 +1,42 @@
+"""
+Saving and loading a model
+==========================
+
+A model is one file without pickle: loading it can run no code. What it holds can be read without loading it.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from invariance import JungleClassifier, Rotations, datasets, load, models, save
+from invariance.report import jungle_figure
+
+digits = datasets.load_digits()
+train, test = digits.take(slice(0, 300)), digits.take(slice(1000, 1200))
+model = JungleClassifier(Rotations(3, limit=15), n_jungles=3, random_state=0)
+model.fit(train.images, train.labels)
+
+# %%
+# Writing goes to a neighbour of the file, which is then renamed: an interrupted run leaves the old file whole.
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "digits.inv"
+    save(model, path)
+    print(f"{path.stat().st_size / 1024:.0f} kB")
+    facts = models.describe(path)
+    again = load(path)
+
+for key in ("method", "classes", "trained_on"):
+    print(f"{key}: {facts[key]}")
+
+# %%
+# The loaded model says the same.
+
+print(np.array_equal(model.predict_proba(test.images), again.predict_proba(test.images)))
+
+# %%
+# Its first jungle as a graph: filters and class shares at the nodes; nodes with several parents are mergers.
+
+figure = jungle_figure(again, max_layers=4, class_names=train.class_names)

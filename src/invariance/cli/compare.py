@@ -1,0 +1,145 @@
+"""`invariance compare`: all methods on a folder of pictures, with and without invariances, ranked."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from invariance.cli.folder_options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
+
+if TYPE_CHECKING:
+    from invariance.methods.comparison import Comparison, Contestant
+
+EXAMPLES = """Examples:
+
+  invariance compare flowers/
+
+  invariance compare digits/ --invariant-to rotations:5:15 --invariant-to shifts:1
+
+  invariance compare digits/ --methods jungle,tangent --budget 60 --json"""
+
+
+def run(
+    folder: FolderArgument,
+    invariant_to: Annotated[
+        list[str] | None,
+        typer.Option(help="What may not matter, as in `invariance transformations`; give it again for another."),
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Methods to compare, with commas between. Default: all that suit the pictures.")
+    ] = None,
+    as_json: JsonOption = False,
+    budget: Annotated[
+        float, typer.Option(min=1, help="Seconds; what does not fit is listed as not tried. Default: 300.")
+    ] = 300.0,
+    strict: StrictOption = False,
+    jobs: JobsOption = -1,
+    seed: SeedOption = 0,
+) -> None:
+    """Rank all methods, with and without invariances, by cross-validation on your pictures."""
+    from invariance.methods.comparison import STANDARD, compare
+
+    chosen = None if methods is None else [name.strip() for name in methods.split(",")]
+    found = read_folder(folder, strict)
+    invariances = invariant_to or STANDARD
+    comparison = compare(found.pictures, found.labels, invariances, chosen, budget, random_state=seed, n_jobs=jobs)
+    command = _command(folder, comparison.winner)
+    if as_json:
+        print(json.dumps(_as_dict(comparison, command), indent=2))
+    else:
+        _print_comparison(comparison, command)
+
+
+def _command(folder: Path, winner: "Contestant | None") -> str | None:
+    if winner is None:
+        return None
+    told = f" --invariant-to {winner.invariance}" if winner.invariance else ""
+    return f"invariance fit {shlex.quote(str(folder))} -o model.inv --method {winner.method}{told}"
+
+
+def _print_comparison(comparison: "Comparison", command: str | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    n, facts = comparison.n_compared, comparison.facts
+    drawn = f"; {n} of them, drawn at random, were used" if n < facts.n_pictures else ""
+    console.print(f"{facts.sentence}{drawn}; {comparison.n_folds} folds.\n", soft_wrap=not console.is_terminal)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    table.add_column("ignores", overflow="fold")
+    for column in ("right", "±", "fit, s", "ms each"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("against best")
+    for place, contestant in enumerate(comparison.contestants):
+        table.add_row(*_cells(contestant, place, n))
+    console.print(table)
+    if comparison.untried:
+        console.print("\nNot tried:")
+    for name, why in comparison.untried.items():
+        console.print(f"  {escape(name)}: {escape(why)}", soft_wrap=True)
+    for line in _last_lines(comparison, command):
+        console.print(escape(line), soft_wrap=True)
+
+
+def _cells(contestant: "Contestant", place: int, n_compared: int) -> tuple[str, ...]:
+    trial = contestant.trial
+    remark = "best" if place == 0 else "not told apart" if contestant.is_among_the_best else "worse"
+    n_judged = int(trial.is_judged.sum())
+    if n_judged < n_compared:
+        remark += f", on {n_judged}"
+    ignored = "(a peer)" if contestant.is_peer else (contestant.invariance or "its own").replace(",", ", ")
+    return (
+        contestant.method,
+        ignored,
+        f"{trial.accuracy:.1%}",
+        f"{100 * trial.error_of_accuracy:.1f}",
+        f"{trial.fit_seconds:.1f}",
+        f"{1000 * trial.picture_seconds:.1f}",
+        remark,
+    )
+
+
+def _last_lines(comparison: "Comparison", command: str | None) -> list[str]:
+    """What to make of it; the last line is the command that fits the winner."""
+    if command is None or comparison.winner is None:
+        return ["\nNo method of this library was tried; give more time with --budget."]
+    best = comparison.contestants[0]
+    lines = [
+        f"\nIn {comparison.seconds:.0f} s. ± is one standard error; ms each is the time to classify a picture. "
+        f"What was chosen among many does a little worse on new pictures."
+    ]
+    if best.is_peer:
+        lines.append(f"The best is a peer, {best.method}: on these pictures this library gains nothing over it.")
+    lines.append("To fit the best of this library on all pictures:")
+    return [*lines, f"  {command}"]
+
+
+def _as_dict(comparison: "Comparison", command: str | None) -> dict[str, Any]:
+    """The comparison for other programs; shares are of 1."""
+    return {
+        "command": command,
+        "contestants": [
+            {
+                "method": contestant.method,
+                "invariant_to": contestant.invariance,
+                "peer": contestant.is_peer,
+                "right": contestant.trial.accuracy,
+                "standard_error": contestant.trial.error_of_accuracy,
+                "judged": int(contestant.trial.is_judged.sum()),
+                "fit_seconds": contestant.trial.fit_seconds,
+                "picture_seconds": contestant.trial.picture_seconds,
+                "p": contestant.p,
+                "among_the_best": contestant.is_among_the_best,
+            }
+            for contestant in comparison.contestants
+        ],
+        "untried": comparison.untried,
+        "pictures": comparison.facts.n_pictures,
+        "compared": comparison.n_compared,
+        "folds": comparison.n_folds,
+        "seconds": round(comparison.seconds, 2),
+    }

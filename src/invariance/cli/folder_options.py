@@ -1,0 +1,75 @@
+"""What the commands for folders of pictures share: their options, reading, and what they say of unreadable files."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from invariance.methods import PictureClassifier, PictureFolder
+    from invariance.transformations import TransformationSet
+
+MAX_SKIPPED_SHOWN = 5
+
+FolderArgument = Annotated[Path, typer.Argument(help="Labelled pictures: FOLDER/<class>/<picture>.")]
+ModelArgument = Annotated[Path, typer.Argument(help="A model made by `invariance fit`.")]
+InvariantToOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What does not matter, such as rotations:8,shifts:2, as in `invariance transformations`. "
+        "Default: left to the method."
+    ),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Stop at a picture that cannot be read, instead of skipping it.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
+JobsOption = Annotated[int, typer.Option(help="Threads; -1 takes all cores. The results do not depend on it.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+
+
+def parse_invariance(text: str | None) -> "TransformationSet | None":
+    """The transformations of `--invariant-to`, None if it was not given."""
+    from invariance.transformations.parsing import parse_transformations
+
+    return None if text is None else parse_transformations(text)
+
+
+def read_folder(folder: Path, strict: bool) -> "PictureFolder":
+    """The pictures of a folder; those that cannot be read are reported on standard error."""
+    from invariance.methods import read_pictures
+
+    found = read_pictures(folder, strict)
+    report_skipped(found.skipped)
+    return found
+
+
+def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
+    """One line on standard error for each of the first few files that were skipped, and how many more there are."""
+    for _, reason in skipped[:MAX_SKIPPED_SHOWN]:
+        print(f"Skipped: {' '.join(reason.split())}", file=sys.stderr)
+    if len(skipped) > MAX_SKIPPED_SHOWN:
+        print(f"Skipped: {len(skipped) - MAX_SKIPPED_SHOWN} more that cannot be read.", file=sys.stderr)
+
+
+def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
+    """Skipped files as JSON has them."""
+    return [{"path": str(path), "reason": reason} for path, reason in skipped]
+
+
+def load_classifier(path: Path, jobs: int) -> "PictureClassifier":
+    """A model that classifies pictures, set to run on so many threads."""
+    from invariance.cli.explain import use_jobs
+    from invariance.methods import PictureClassifier
+    from invariance.models import load
+
+    model: Any = load(path)
+    if not isinstance(model, PictureClassifier):
+        raise ValueError(
+            f"model '{path}' is a {type(model).__name__}, which classifies no pictures of any sizes. "
+            f"Make one with invariance fit."
+        )
+    use_jobs(model, jobs)
+    return model

@@ -1,0 +1,176 @@
+"""`invariance predict`: the class of every picture, as a table."""
+
+import csv
+import io
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
+
+import typer
+
+from invariance.cli.folder_options import (
+    JobsOption,
+    JsonOption,
+    ModelArgument,
+    StrictOption,
+    list_skipped,
+    load_classifier,
+    report_skipped,
+)
+from invariance.cli.output import check_output
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from invariance.methods import PictureClassifier
+
+N_TOGETHER = 64  # pictures in memory at a time
+DIGITS = 6
+EXAMPLES = """Examples:
+
+  invariance predict leaves.inv photo.jpg
+
+  invariance predict leaves.inv new/ more/ -o labels.csv
+
+  invariance predict leaves.inv new/ --strict --json"""
+
+
+class Answer(NamedTuple):
+    """A picture's file, its most probable class, and the probability of every class."""
+
+    path: Path
+    label: str
+    probabilities: list[float]
+
+
+def run(
+    model: ModelArgument,
+    pictures: Annotated[list[Path], typer.Argument(help="Pictures, or folders of them and of further folders.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: it is printed.")
+    ] = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+    jobs: JobsOption = -1,
+) -> None:
+    """Classify pictures: a table of path, label, and a probability for each class."""
+    path = None if output is None else check_output(output, (".csv",))
+    files = _picture_files(pictures)
+    classifier = load_classifier(model, jobs)
+    classes = [str(name) for name in classifier.classes_]
+    skipped: list[tuple[Path, str]] = []
+    started = time.perf_counter()
+    answers: Iterable[Answer] = _classify(files, classifier, classes, strict, skipped)
+    if as_json:
+        answers = list(answers)
+    # Printed rows cannot be taken back: with --strict they wait until all pictures are known to be good.
+    if path is not None or not as_json:
+        with _table(path, waits=strict) as table:
+            counts = _write(table, answers, classes)
+    seconds = time.perf_counter() - started
+    report_skipped(skipped)
+    if as_json:
+        predictions = [
+            {"path": str(file), "label": label, "probabilities": dict(zip(classes, values, strict=True))}
+            for file, label, values in answers
+        ]
+        print(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
+    elif path is not None:
+        n = counts.total()
+        listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
+        print(f"Classified {n} pictures in {seconds:.1f} s ({1000 * seconds / n:.1f} ms each): {listed}.")
+        print(f"Table: {path.resolve()}")
+
+
+def _picture_files(pictures: Iterable[Path]) -> list[Path]:
+    """The files, those of folders and their sub-folders too, each once."""
+    from invariance.images import image_paths
+
+    files: dict[Path, None] = {}
+    for path in pictures:
+        if not path.exists():
+            raise FileNotFoundError(f"picture '{path}' does not exist. Check the path.")
+        found = image_paths(path, recursive=True) if path.is_dir() else [path]
+        if not found:
+            raise FileNotFoundError(f"folder '{path}' holds no pictures. Name another.")
+        files.update(dict.fromkeys(found))
+    return list(files)
+
+
+def _classify(
+    files: list[Path],
+    classifier: "PictureClassifier",
+    classes: list[str],
+    strict: bool,
+    skipped: list[tuple[Path, str]],
+) -> Iterator[Answer]:
+    """Answers block by block; unreadable files are added to `skipped`, and an error if `strict` or if all are."""
+    from invariance._core.progress import track
+    from invariance.images import ImageError
+
+    blocks = [files[start : start + N_TOGETHER] for start in range(0, len(files), N_TOGETHER)]
+    for block in track(blocks, f"classifying {len(files)} pictures"):
+        paths, images = _read(block, classifier.longest, strict, skipped)
+        if not paths:
+            continue
+        for path, values in zip(paths, classifier.predict_proba(images), strict=True):
+            yield Answer(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
+    if len(skipped) == len(files):
+        more = f" Nor could {len(files) - 1} others be." if len(files) > 1 else ""
+        raise ImageError(f"no picture could be read: {skipped[0][1]}{more}")
+
+
+def _read(
+    files: list[Path], longest: int, strict: bool, skipped: list[tuple[Path, str]]
+) -> "tuple[list[Path], list[np.ndarray]]":
+    from invariance.images import ImageError, read_image, shrink
+
+    paths, images = [], []
+    for file in files:
+        try:
+            images.append(shrink(read_image(file), longest))
+            paths.append(file)
+        except ImageError as error:
+            if strict:
+                raise
+            skipped.append((file, str(error)))
+    return paths, images
+
+
+@contextmanager
+def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
+    """A file to write the table to: `path`, whole or not at all, or standard output, at once or at the end.
+
+    Names of files that are no text in the system's encoding are written as the bytes that they are.
+    """
+    from invariance._core.files import atomic_path
+
+    if path is not None:
+        with atomic_path(path) as neighbour, open(neighbour, "w", newline="", errors="surrogateescape") as file:
+            yield file
+        return
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
+    if not waits:
+        yield sys.stdout
+        return
+    held_back = io.StringIO()
+    yield held_back
+    sys.stdout.write(held_back.getvalue())
+
+
+def _write(table: TextIO, answers: Iterable[Answer], classes: list[str]) -> Counter[str]:
+    """Write a row an answer, below the names of the columns; returns how often each label was given."""
+    writer = csv.writer(table, lineterminator="\n")
+    counts: Counter[str] = Counter()
+    for path, label, probabilities in answers:
+        if not counts:
+            writer.writerow(["path", "label", *classes])
+        writer.writerow([path, label, *probabilities])
+        counts[label] += 1
+    return counts

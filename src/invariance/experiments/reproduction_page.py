@@ -1,0 +1,172 @@
+"""The page of all reproductions, from the results that are kept: what was found, by which rule it is judged, plots."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from invariance._core.files import atomic_path
+from invariance.experiments.catalogue import EXPERIMENTS
+from invariance.experiments.experiment import Experiment, absent_data
+from invariance.experiments.outcome import Outcome, Plot, Table
+from invariance.experiments.results import Result
+from invariance.experiments.sample_complexity import plot as plot_curves
+from invariance.experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
+from invariance.report.figures import BLUE, INK, ORANGE, save_figure
+
+QUICK_NOTE = "A rehearsal on next to nothing: its figures mean nothing, and there are no verdicts."
+
+
+def verdict_on(experiment: Experiment, result: Result | None) -> str:
+    """The verdict in a few words."""
+    if result is not None:
+        return "a rehearsal, no verdict" if result.is_quick else summarize(result.found.tables, experiment.claims)
+    absent = absent_data(experiment)
+    if absent or (experiment.run is None and experiment.lacking):
+        return f"{DATA_MISSING}: {', '.join(absent) or experiment.lacking}"
+    return NOT_RUN
+
+
+def rows_of(table: Table, is_quick: bool) -> list[list[str]]:
+    """The rows of a table in words: method, the paper's figure, ours, deviation, runs, verdict, seconds a run."""
+    return [_row(outcome, table, is_quick) for outcome in table.outcomes]
+
+
+HEAD = ("method", "paper", "ours", "deviation", "runs", "verdict", "seconds a run")
+
+
+def _row(outcome: Outcome, table: Table, is_quick: bool) -> list[str]:
+    verdict = None if is_quick else judge_figure(outcome, table)
+    paper = "" if outcome.paper is None else f"{outcome.paper:g}"
+    return [outcome.method, paper, _number(outcome.mean, ".2f"), _number(outcome.deviation, ".2f"),
+            str(len(outcome.figures)), verdict or "", _number(outcome.seconds, ".1f")]  # fmt: skip
+
+
+def _number(value: float, form: str) -> str:
+    return f"{value:{form}}" if np.isfinite(value) else "-"
+
+
+def claims_of(experiment: Experiment, result: Result) -> list[str]:
+    """The paper's claims with their verdicts, a sentence each."""
+    judged = [(claim, *judge_claim(claim, result.found.tables)) for claim in experiment.claims]
+    return [f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen})." for claim, verdict, seen in judged]
+
+
+def write_page(results: Mapping[str, Result], output: Path, stem: str = "reproductions") -> Path:
+    """Write `stem`.md into the folder `output`, and its plots into the folder `stem` beside it; the page's path."""
+    folder = output / stem
+    folder.mkdir(exist_ok=True)
+    sections = []
+    for experiment in EXPERIMENTS.values():
+        result, pictures = results.get(experiment.name), []
+        for number, (title, figure) in enumerate(_figures(result) if result else []):
+            file = folder / f"{experiment.name}{f'-{number + 1}' if number else ''}.png"
+            save_figure(figure, file)
+            pictures.append(f"![{title}]({stem}/{file.name})")
+        sections.append(_section(experiment, result, pictures))
+    page = output / f"{stem}.md"
+    with atomic_path(page) as neighbour:
+        neighbour.write_text("\n\n".join([_opening(results), *sections]) + "\n", encoding="utf-8")
+    return page
+
+
+def _opening(results: Mapping[str, Result]) -> str:
+    lines = [
+        "# The papers' tables and figures, run again",
+        "",
+        "Written by `invariance reproduce --all` from real runs; do not edit it. Keys such as Laptev15 are those of "
+        "`references.bib`.",
+        "",
+        RULE,
+        "",
+        "| experiment | of | verdicts | runs | seconds | CPU seconds |",
+        "|---|---|---|---|---|---|",
+    ]
+    if any(result.is_quick for result in results.values()):
+        lines[2] = f"**{QUICK_NOTE}**"
+    for experiment in EXPERIMENTS.values():
+        result = results.get(experiment.name)
+        sizes = (
+            ["", "", ""] if result is None else [f"{x:.0f}" for x in (result.runs, result.seconds, result.cpu_seconds)]
+        )
+        verdict = verdict_on(experiment, result)
+        cells = (f"[{experiment.name}](#{experiment.name})", f"{experiment.paper}, {experiment.place}", verdict)
+        lines.append(f"| {' | '.join((*cells, *sizes))} |")
+    return "\n".join(lines)
+
+
+def _section(experiment: Experiment, result: Result | None, pictures: list[str]) -> str:
+    parts = [f"## {experiment.name}", f"{experiment.paper}, {experiment.place}. {experiment.protocol}"]
+    if experiment.lacking:
+        parts.append(f"Not to be had: {experiment.lacking}.")
+    if experiment.differs:
+        parts.append(experiment.differs)
+    if result is None:
+        parts.append(f"**{verdict_on(experiment, None)}**")
+    else:
+        parts += [_markdown(table, result.is_quick) for table in result.found.tables]
+        if experiment.claims and not result.is_quick:
+            parts.append("\n".join(f"- {line}" for line in claims_of(experiment, result)))
+        parts += pictures
+        seed = "fixed splits" if result.seed is None else f"seed {result.seed}"
+        parts.append(
+            f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
+            f"{result.finished}, invariance {result.version}, {result.machine}. "
+            f"Again: `invariance reproduce {experiment.name} --runs {result.runs}`"
+        )
+    if experiment.others:
+        listed = ", ".join(f"{name} {figure:g}" for name, figure in experiment.others.items())
+        parts.append(f"Also in the paper, {NOT_RUN} here: {listed}.")
+    return "\n\n".join(parts)
+
+
+def _markdown(table: Table, is_quick: bool) -> str:
+    rows = [f"| {' | '.join(row)} |" for row in (HEAD, *rows_of(table, is_quick))]
+    rows.insert(1, "|---" * len(HEAD) + "|")
+    return "\n".join([f"**{table.title}** ({table.better} is better)", "", *rows])
+
+
+def _figures(result: Result) -> list[tuple[str, Figure]]:
+    """The plots: the experiment's curves if it has any, else its tables with figures of the paper, else all tables."""
+    if result.found.plots:
+        return [(plot.title, _curves_figure(plot)) for plot in result.found.plots]
+    tables = [table for table in result.found.tables if any(row.paper is not None for row in table.outcomes)]
+    return [(table.title, table_figure(table)) for table in tables or result.found.tables[:1]]
+
+
+def _curves_figure(plot: Plot) -> Figure:
+    """Rates by places, methods that have one rate only as dashed lines."""
+    several = [curve for curve in plot.curves if len(curve.places) > 1]
+    single = [curve for curve in plot.curves if len(curve.places) == 1]
+    figure = plot_curves(several, plot.places, single, plot.rates)
+    [axes] = figure.axes
+    axes.set_title(plot.title, fontsize=10, color=INK)
+    if plot.is_log:
+        places = sorted({place for curve in several for place in curve.places})
+        axes.set_xscale("log")
+        axes.set_xticks(places, [f"{place:,}" for place in places])
+        axes.minorticks_off()
+    return figure
+
+
+def table_figure(table: Table) -> Figure:
+    """Our means with bars of one deviation, and the paper's figures, a row a method."""
+    rows = table.outcomes[::-1]
+    places = np.arange(len(rows))
+    figure = Figure(figsize=(7.2, 0.9 + 0.3 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    deviations = [np.nan_to_num(row.deviation) for row in rows]
+    axes.errorbar([row.mean for row in rows], places, xerr=deviations, fmt="o", color=BLUE, ms=5, capsize=2,
+                  label="ours")  # fmt: skip
+    if any(row.paper is not None for row in rows):
+        label = "paper" if table.is_papers_task else "paper, on its own data"
+        papers = [np.nan if row.paper is None else row.paper for row in rows]
+        axes.plot(papers, places, "D", color=ORANGE, mfc="none", ms=7, label=label)
+    axes.set_yticks(places, [row.method for row in rows])
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.set(xlabel=table.title)
+    axes.grid(axis="x", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    return figure

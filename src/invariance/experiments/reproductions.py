@@ -1,0 +1,310 @@
+"""How each reproduction is run: so many runs from a seed on, or a rehearsal on next to nothing.
+
+Every function takes (runs, seed, is_quick) and returns what was `Found`. What is learned from and tested on grows with
+neither: `runs` are draws, splits or trials. Rehearsals leave methods out, and their figures mean nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
+
+EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples a class for 65 % right", "5 examples a class, right in %"
+RIGHT = "right in %"
+WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
+INVARIANCE_WANTED = "share of the weights on large turns in %, a figure a pair of digits"
+
+
+def pick(methods: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Some of the methods."""
+    return {name: methods[name] for name in names}
+
+
+def yale_faces(runs: int, seed: int, is_quick: bool) -> Found:
+    """Faces by trees and jungles."""
+    from invariance.experiments import yale_faces as module
+
+    methods = pick(module.METHODS, "TICT", "TICJ") if is_quick else module.METHODS
+    return Found([Table("error in %", "lower", module.run(runs, methods, seed))])
+
+
+def isbi_patches(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes by patches."""
+    from invariance.experiments import isbi_patches as module
+
+    outcomes = module.run(runs, seed=seed, shrink=25 if is_quick else 1)
+    return Found([Table("1 - F in %", "lower", outcomes, is_papers_task=False)])
+
+
+def isbi_sections(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes, every pixel, from 18 labelled sections."""
+    return _isbi("sections", runs, seed, is_quick, ("pixel forest", "jungles, no context", "jungles"))
+
+
+def isbi_few(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes, every pixel, from one and three labelled sections."""
+    return _isbi("few", runs, seed, is_quick, ("pixel forest", "jungles"))
+
+
+def isbi_scribbles(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes, every pixel, from a few marked discs of one section."""
+    return _isbi("scribbles", runs, seed, is_quick, ("pixel forest", "jungles"))
+
+
+def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str]) -> Found:
+    from invariance.datasets import load_isbi2012
+    from invariance.experiments import isbi2012, pixel_runs
+
+    data, plan = load_isbi2012(), isbi2012.QUICK._replace(n_discs=(40,)) if is_quick else isbi2012.FULL
+    chosen = pick(isbi2012.METHODS, *methods[: 2 if is_quick else None])
+    plans = [plan._replace(seed=number, n_draws=1) for number in range(seed, seed + runs)]
+    found = [run for plan in plans for run in isbi2012.PARTS[part](data, plan, methods=chosen)]
+    tables = []
+    for task, by_method in pixel_runs.group(found).items():
+        for title, better, field in (("1 - F in %", "lower", "error"), ("V_rand in %", "higher", "v_rand")):
+            outcomes = [
+                Outcome(
+                    method,
+                    np.array([getattr(run, field) for run in found]) * (1 if field == "error" else 100),
+                    isbi2012.PAPER.get(method) if part == "sections" and field == "error" else None,
+                    float(np.mean([run.training_seconds for run in found])),
+                )
+                for method, found in by_method.items()
+            ]
+            tables.append(Table(f"{task}, {title}", better, outcomes, is_papers_task=False))
+    return Found(tables)
+
+
+def mnist_digits(runs: int, seed: int, is_quick: bool) -> Found:
+    """Digits by jungles."""
+    from invariance.experiments import mnist_digits as module
+
+    return Found([Table("error in %", "lower", module.run(runs, seed, 100 if is_quick else module.N_TRAINING))])
+
+
+def graz02(runs: int, seed: int, is_quick: bool) -> Found:
+    """Bikes by forests, with and without labels, of one tree and of five."""
+    from invariance.experiments import graz02 as module
+
+    codebooks = pick(module.CODEBOOKS, "forest, 5 trees", "forest, 1 tree", "unsupervised trees")
+    tasks = pick(module.TASKS, "fours or nines") if is_quick else module.TASKS
+    found = module.run(runs, 200 if is_quick else 2000, codebooks, tasks, seed)
+    return Found([Table(f"{task}, {RIGHT}", "higher", rows, is_papers_task=False) for task, rows in found.items()])
+
+
+def graz02_windows(runs: int, seed: int, is_quick: bool) -> Found:
+    """Forests, unsupervised trees and k-means, by how many windows of a picture are counted."""
+    from invariance.experiments import graz02 as module
+
+    names = ("forest, 5 trees", "unsupervised trees", "k-means, 5,000 words")
+    codebooks = pick(module.CODEBOOKS, *names[: 2 if is_quick else 3])
+    return _graz_curves(
+        {n: (codebooks, n) for n in ((50, 100) if is_quick else (100, 300, 1000))}, "windows a picture", runs, seed
+    )
+
+
+def graz02_forests(runs: int, seed: int, is_quick: bool) -> Found:
+    """Forests by how many trees they have, and by how many leaves are left of each tree."""
+    from invariance.codebooks import ClusteringForest
+
+    n_windows, few = 50 if is_quick else 1000, slice(2 if is_quick else None)
+    of_trees = {
+        n: ({"1,000 leaves a tree": (ClusteringForest(n, n_leaves=1000), True)}, n_windows) for n in [1, 2, 5, 10][few]
+    }
+    of_leaves = {
+        n: ({"5 trees": (ClusteringForest(5, n_leaves=n), True)}, n_windows) for n in [50, 200, 1000, 3000][few]
+    }
+    trees, leaves = _graz_curves(of_trees, "trees", runs, seed), _graz_curves(of_leaves, "leaves a tree", runs, seed)
+    return Found([*trees.tables, *leaves.tables], [*trees.plots, *leaves.plots])
+
+
+def _graz_curves(settings: Mapping[int, tuple[dict, int]], places: str, runs: int, seed: int) -> Found:
+    """Codebooks and windows a picture for every place -> a table of all, and curves."""
+    from invariance.experiments import graz02 as module
+
+    [task] = tasks = pick(module.TASKS, "bikes or cars")
+    by_place = {n: module.run(runs, windows, books, tasks, seed)[task] for n, (books, windows) in settings.items()}
+    rows = [
+        row._replace(method=f"{row.method}, {n:,} {places}", paper=None) for n, rows in by_place.items() for row in rows
+    ]
+    names = [row.method for row in next(iter(by_place.values()))]
+    curves = [
+        Curve(name, tuple(by_place), np.transpose([rows[i].figures for rows in by_place.values()]))
+        for i, name in enumerate(names)
+    ]
+    title = f"{task}, {RIGHT}, by {places}"
+    return Found([Table(title, "higher", rows, is_papers_task=False)], [Plot(title, places, RIGHT, curves, True)])
+
+
+def rotation_distributions(runs: int, seed: int, is_quick: bool) -> Found:
+    """Rotated copies of an image beside other images."""
+    from invariance.experiments import rotation_distributions as module
+    from invariance.experiments.rotated_images import SETS
+
+    found = module.run(runs, pick(SETS, "MNIST") if is_quick else SETS, seed)
+    return Found([Table(f"{name}, {WITHIN_ROTATIONS}", "lower", rows) for name, rows in found.items()])
+
+
+def rotated_images(runs: int, seed: int, is_quick: bool) -> Found:
+    """Rotated images found again."""
+    from invariance.experiments import rotated_images as module
+
+    sets, methods = (pick(module.SETS, "MNIST"), ("inner", "L2")) if is_quick else (module.SETS, module.METHODS)
+    found = module.run(runs, methods, sets, seed)
+    return Found([Table(f"{name}, rates in %", "higher", rows) for name, rows in found.items()])
+
+
+def sample_complexity(runs: int, seed: int, is_quick: bool) -> Found:
+    """How many examples a class are needed."""
+    from invariance.experiments import sample_complexity as module
+
+    methods, counts = (("2 layers", "L2"), (1, 5)) if is_quick else (module.METHODS, module.COUNTS)
+    curves = module.run(runs, methods, counts, seed)
+    needed = [
+        Outcome(c.method, np.array([module.count_needed(c)]), module.NEEDED_IN_PAPER.get(c.method), float("nan"))
+        for c in curves
+    ]
+    from_five = [Outcome(c.method, c.rates[:, c.places.index(5)], None, float("nan")) for c in curves]
+    tables = [Table(EXAMPLES_NEEDED, "lower", needed), Table(FIVE_EXAMPLES, "higher", from_five)]
+    return Found(tables, [Plot("MNIST 2-9, shifted", "training images a class", RIGHT, curves)])
+
+
+def low_rank_5(runs: int, seed: int, is_quick: bool) -> Found:
+    """Layers with few components, 5 training images a class."""
+    return _low_rank("fig. 4", runs, seed, is_quick)
+
+
+def low_rank_30(runs: int, seed: int, is_quick: bool) -> Found:
+    """Layers with few components, 30 training images a class."""
+    return _low_rank("fig. 5", runs, seed, is_quick)
+
+
+def _low_rank(name: str, runs: int, seed: int, is_quick: bool) -> Found:
+    from invariance.experiments import low_rank as module
+
+    experiment = module.FIGURES[name]
+    if is_quick:
+        shortest = {
+            key: method._replace(components=method.components[:1]) for key, method in experiment.methods.items()
+        }
+        experiment = module.Experiment(5, shortest)
+    curves = module.run(runs, experiment, name, seed)
+    rows = [
+        Outcome(f"{c.method}, {k}" if len(c.places) > 1 else c.method, c.rates[:, i], None, float("nan"))
+        for c in curves
+        for i, k in enumerate(c.places)
+    ]
+    title = f"{experiment.n_training} training images a class, {RIGHT}"
+    return Found([Table(title, "higher", rows)], [Plot(title, "components at each layer", RIGHT, curves)])
+
+
+def tangent_digits(runs: int, seed: int, is_quick: bool) -> Found:
+    """Digits from 300 examples with kernels that know small transformations."""
+    from invariance.experiments import tangent_digits as module
+
+    size, names = (30, ["RBF", "virtual, rotations and scales"]) if is_quick else (300, [*module.METHODS])
+    [rows] = module.run(runs, 200 if is_quick else module.N_TEST, pick(module.METHODS, *names), (size,), seed).values()
+    return Found([Table("error in %", "lower", rows, is_papers_task=False)])
+
+
+def tangent_digits_sizes(runs: int, seed: int, is_quick: bool) -> Found:
+    """The same against the number of training digits."""
+    from invariance.experiments import tangent_digits as module
+
+    sizes, names = ((20, 30), ("RBF",)) if is_quick else ((30, 100, 300), module.IN_FIGURE)
+    found = module.run(runs, 200 if is_quick else module.N_TEST, pick(module.METHODS, *names), sizes, seed)
+    tables = [
+        Table(f"{size} digits, error in %", "lower", [row._replace(paper=None) for row in rows], is_papers_task=False)
+        for size, rows in found.items()
+    ]
+    curves = [
+        Curve(name, tuple(found), np.transpose([rows[i].figures for rows in found.values()]))
+        for i, name in enumerate(names)
+    ]
+    return Found(tables, [Plot("MNIST", "training digits", "error in %", curves, True)])
+
+
+def tangent_faces(runs: int, seed: int, is_quick: bool) -> Found:
+    """Faces with kernels that know small transformations."""
+    from invariance.experiments import tangent_faces as module
+
+    names = module.FEW_METHODS[: 2 if is_quick else None]
+    preparations = pick(module.PREPARATIONS, "evened") if is_quick else module.PREPARATIONS
+    found = module.run(runs, preparations, pick(module.METHODS, *names), seed)
+    return Found([Table(f"pictures {name}, error in %", "lower", rows) for name, rows in found.items()])
+
+
+def uiuc_textures(runs: int, seed: int, is_quick: bool) -> Found:
+    """Textures by eight descriptors; the splits are those of seeds 0, 1, ..."""
+    from invariance.experiments import uiuc_textures as module
+
+    if is_quick:
+        few = pick(module.TABLE, "none (MR)", "rotation (MR)")
+        found = module.run(1, table=few, more={}, combinations={}, classes=("T01_bark1", "T25_plaid"))
+    else:
+        found = module.run(runs)
+    return Found([Table(f"{name}, {RIGHT}", "higher", rows) for name, rows in found.items()])
+
+
+def flowers17(runs: int, seed: int, is_quick: bool) -> Found:
+    """Flowers by three and by six descriptors; the splits are the official ones."""
+    from invariance.experiments import flowers17 as module
+
+    whole, without = module.run(range(1, runs + 1), *(("test", module.PAPERS_THREE, 20) if is_quick else ()))
+    return Found([Table(RIGHT, "higher", whole), Table(f"without twins, {RIGHT}", "higher", without)])
+
+
+def caltech_few(runs: int, seed: int, is_quick: bool) -> Found:
+    """Objects of some classes by six descriptors."""
+    return _caltech(3 if is_quick else 12, runs, seed, is_papers_task=False)
+
+
+def caltech_objects(runs: int, seed: int, is_quick: bool) -> Found:
+    """Objects of all 102 classes by six descriptors."""
+    return _caltech(3 if is_quick else None, runs, seed, is_papers_task=True)
+
+
+def _caltech(n_classes: int | None, runs: int, seed: int, is_papers_task: bool) -> Found:
+    from invariance.experiments import caltech_objects as module
+
+    rows = module.run(module.choose_classes(n_classes), runs, seed=seed)
+    if not is_papers_task:
+        rows = [row._replace(paper=None) for row in rows]  # of 102 classes: nothing to set beside fewer
+    return Found([Table(RIGHT, "higher", rows, is_papers_task)])
+
+
+def all_methods(runs: int, seed: int, is_quick: bool) -> Found:
+    """All methods of the library weighed together."""
+    from invariance.experiments import all_methods as module
+
+    tasks = ("small digits",) if is_quick else ("small digits", "MNIST, 300 digits", "Yale faces")
+    found = module.run(runs, tasks, seed=seed)
+    return Found([Table(f"{task}, {RIGHT}", "higher", rows) for task, rows in found.items()])
+
+
+def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
+    """What weights say about a task, and what priors are worth; the digits are those of seeds 0, 1, ..."""
+    from invariance.datasets import load_mnist
+    from invariance.experiments import learned_weights as module
+
+    if is_quick:
+        data = load_mnist()
+        images, labels = np.asarray(data.images, np.float32) / 255, np.asarray(data.labels)
+        tables = module.compare_priors(images, labels, 1, 8)
+        return Found([Table(f"{kind}, {n} a class, {RIGHT}", "higher", rows) for (kind, n), rows in tables.items()])
+    (by_size, *_), tables = module.run(runs)
+    found = [Table(f"{kind}, {n} a class, {RIGHT}", "higher", rows) for (kind, n), rows in tables.items()]
+    plots, n_blind = [], len(module.KERNELS) // 2
+    for kind, shares in by_size.items():  # (sizes, pairs of digits, k), from least to most turning ignored
+        wanted = [
+            Outcome(f"{size} a class", 100 * of_size[:, n_blind:].sum(axis=1), None, float("nan"))
+            for size, of_size in zip(module.SIZES, shares, strict=True)
+        ]
+        found.append(Table(f"{INVARIANCE_WANTED}, {kind}", "higher", wanted))
+        curves = [
+            Curve(name, module.SIZES, 100 * shares[:, :, k].mean(axis=1)[None]) for k, name in enumerate(module.KERNELS)
+        ]
+        plots.append(Plot(f"weights, {kind} digits", "training digits a class", "share of the weights in %", curves))
+    return Found(found, plots)

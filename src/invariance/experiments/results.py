@@ -1,0 +1,181 @@
+"""What reproductions found, one JSON file each, written the moment it is done: a broken run goes on where it was."""
+
+import ast
+import hashlib
+import inspect
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from invariance._core.files import atomic_path
+from invariance._version import __version__
+from invariance.experiments.experiment import Experiment
+from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
+
+DIGITS = 4
+PACKAGE = "invariance.experiments"
+
+
+class Result(NamedTuple):
+    """What an experiment found, with all that it takes to find it again; `seed` is None where splits are fixed.
+
+    `cpu_seconds` are those of all threads; on a busy machine they say more than `seconds`, which passed on the clock.
+    """
+
+    name: str
+    runs: int
+    seed: int | None
+    is_quick: bool
+    seconds: float
+    cpu_seconds: float
+    finished: str
+    version: str
+    machine: str
+    fingerprint: str
+    found: Found
+
+
+def perform(experiment: Experiment, runs: int | None = None, seed: int = 0, is_quick: bool = False) -> Result:
+    """Run an experiment; what it prints on the way goes to standard error."""
+    assert experiment.run is not None
+    runs = check_runs(experiment, runs, is_quick)
+    code = fingerprint(experiment, runs, seed, is_quick)  # before, for files may change while it runs
+    started, cpu_started = time.perf_counter(), time.process_time()
+    with redirect_stdout(sys.stderr):
+        found = experiment.run(runs, seed, is_quick)
+    return Result(
+        name=experiment.name,
+        runs=runs,
+        seed=seed if experiment.has_seed else None,
+        is_quick=is_quick,
+        seconds=round(time.perf_counter() - started, 1),
+        cpu_seconds=round(time.process_time() - cpu_started, 1),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        machine=f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        fingerprint=code,
+        found=found,
+    )
+
+
+def check_runs(experiment: Experiment, runs: int | None, is_quick: bool = False) -> int:
+    """The number of runs: the one asked for, else the experiment's own, one in a rehearsal, and no more than it has."""
+    chosen = runs if runs is not None else 1 if is_quick else experiment.runs
+    return chosen if experiment.most_runs is None else min(chosen, experiment.most_runs)
+
+
+def fingerprint(experiment: Experiment, runs: int, seed: int, is_quick: bool) -> str:
+    """A name for the settings and the code of an experiment; comments and layout do not count.
+
+    That is the code in `invariance.experiments`. Methods are in other rooms: after a change of those, run it afresh.
+    """
+    assert experiment.run is not None
+    own = _functions_used(experiment.run)
+    settings = [experiment.name, runs, seed if experiment.has_seed else None, is_quick]
+    text = json.dumps([settings, [ast.unparse(tree) for tree in (own, *_modules_used(own).values())]])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _functions_used(function: Callable) -> ast.Module:
+    """The function as it stands in its file, and those beside it that it names and whose own names begin with a _."""
+    file = inspect.getsourcefile(function)
+    assert file is not None
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    defined = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    own = defined[function.__name__]
+    names = {node.id for node in ast.walk(own) if isinstance(node, ast.Name) and node.id.startswith("_")}
+    return ast.Module([own, *(defined[name] for name in sorted(names & set(defined)))], [])
+
+
+def _modules_used(tree: ast.AST, known: dict[str, ast.AST] | None = None) -> dict[str, ast.AST]:
+    """The modules of experiments that a piece of code imports, and those that they import, by their full names."""
+    known = {} if known is None else known
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or node.module is None:
+            continue
+        names = [f"{PACKAGE}.{alias.name}" for alias in node.names] if node.module == PACKAGE else [node.module]
+        for name in names:
+            if name.startswith(f"{PACKAGE}.") and name not in known and name != Outcome.__module__:
+                spec = find_spec(name)  # read, not imported: some need what is not installed
+                assert spec is not None
+                assert spec.origin is not None
+                known[name] = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+                _modules_used(known[name], known)
+    return known
+
+
+def is_current(result: Result | None, experiment: Experiment, runs: int, seed: int, is_quick: bool) -> bool:
+    """Whether a result is what running the experiment now, with these settings, would find."""
+    return result is not None and result.fingerprint == fingerprint(experiment, runs, seed, is_quick)
+
+
+def write_result(result: Result, folder: Path) -> Path:
+    """Keep a result in a folder, atomically; its file."""
+    file = folder / f"{result.name}.json"
+    with atomic_path(file) as neighbour:
+        neighbour.write_text(json.dumps(as_json(result), indent=1) + "\n", encoding="utf-8")
+    return file
+
+
+def read_result(name: str, folder: Path) -> Result | None:
+    """The result that is kept of an experiment, if there is one."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        return None
+    try:
+        return from_json(json.loads(file.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"cannot read the result '{file}': {error}. Delete it to run {name} again.") from None
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """A result as what JSON knows; NaN becomes null."""
+    tables = [
+        {**table._asdict(), "outcomes": [_plain(outcome._asdict()) for outcome in table.outcomes]}
+        for table in result.found.tables
+    ]
+    plots = [
+        {**plot._asdict(), "curves": [_plain(curve._asdict()) for curve in plot.curves]} for plot in result.found.plots
+    ]
+    return {**result._asdict(), "found": {"tables": tables, "plots": plots}}
+
+
+def from_json(stored: dict[str, Any]) -> Result:
+    """The reverse of `as_json`."""
+    tables = [
+        Table(**{**table, "outcomes": [_outcome(**row) for row in table["outcomes"]]})
+        for table in stored["found"]["tables"]
+    ]
+    plots = [
+        Plot(**{**plot, "curves": [_curve(**curve) for curve in plot["curves"]]}) for plot in stored["found"]["plots"]
+    ]
+    return Result(**{**stored, "found": Found(tables, plots)})
+
+
+def _outcome(method: str, figures: list, paper: float | None, seconds: float | None) -> Outcome:
+    return Outcome(method, np.array(figures, float), paper, float("nan") if seconds is None else seconds)
+
+
+def _curve(method: str, places: list[int], rates: list) -> Curve:
+    return Curve(method, tuple(places), np.array(rates, float))
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, figures rounded, NaN as None."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return round(float(value), DIGITS) if np.isfinite(value) else None
+    return int(value) if isinstance(value, np.integer) else value

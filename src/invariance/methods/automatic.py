@@ -1,0 +1,291 @@
+"""The method for a set of pictures: chosen by trying some out on pictures held out, within a budget of seconds."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from invariance._core.checks import check_number
+from invariance._core.progress import track
+from invariance.images import encode_labels
+from invariance.methods.catalogue import LARGE, METHODS
+from invariance.methods.classifier import PictureClassifier
+from invariance.methods.forecast import Forecast, Timing
+from invariance.methods.pictures import Facts, learn_facts
+from invariance.methods.trial import Fold, Trial, draw_folds, try_out
+from invariance.transformations import TransformationSet
+
+N_FIRST = 40  # pictures that methods are first tried on, mostly to see how long they take
+TIMES_MORE = 6  # pictures in the next round
+N_FOLDS, N_FOLDS_EARLY = 5, 2  # in the last round, and in those before
+COMBINED = "tradeoff"  # is made of the others, and takes so many times as long as all of them together:
+TIMES_SMALL, TIMES_LARGE = 4, 20  # 3 to 5 were measured for small grey pictures, 17 for photographs in colour
+CHEAP_SHARE = 0.6  # of the time left that the others may take in a round
+FIRST_SHARE = 0.3  # of the budget after which the first round tries no further method
+CAUTION = 1.2  # forecasts are multiplied by it
+NO_TIME = ("the time was needed for the others", "there was no time for it")
+
+
+class Choice(NamedTuple):
+    """The classifier chosen, not fitted yet; the trials of the last round, best first; why the others are not there.
+
+    `n_learned` is how many pictures the winner learned from there. `reason` says in plain words what was tried, with
+    figures, and why the winner won.
+    """
+
+    classifier: PictureClassifier
+    trials: list[Trial]
+    skipped: dict[str, str]
+    reason: str
+    n_learned: int
+
+
+def choose(
+    pictures: Sequence[np.ndarray],
+    labels: Any,
+    transformations: TransformationSet | None = None,
+    budget: float = 120.0,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Choice:
+    """Choose a method for pictures (h, w) or (h, w, c) and their labels (n,), so that fitting it ends in time.
+
+    Methods are tried in rounds of 40, 240, 1440, ... pictures and at last all. The first round mostly measures their
+    speed; a method goes on if it is not clearly worse than the best and if trying and fitting it are expected to fit
+    into what is left of `budget` seconds. Of those of the last round, the one that is most often right is chosen; of
+    those within one standard error of it (of the difference, on the same pictures), the quickest to classify.
+
+    What is tried depends on the speed of the machine, so the same seed may choose another method elsewhere.
+    """
+    check_number("budget", budget, 0)
+    _, codes = encode_labels(labels, len(pictures))
+    facts = learn_facts(pictures, codes)
+    candidates, skipped = _candidates(facts)
+    classifiers = {
+        name: PictureClassifier(name, transformations, n_jobs=n_jobs, random_state=random_state) for name in candidates
+    }
+    if np.bincount(codes).max() < 3:
+        name = candidates[0]
+        reason = f"No class has three pictures, so nothing could be tried; '{name}' is the first choice for such few."
+        return Choice(classifiers[name], [], dict.fromkeys(candidates[1:], "too few pictures") | skipped, reason, 0)
+    contest = _Contest(pictures, labels, facts, classifiers, skipped, budget)
+    for size in _sizes(facts):
+        if not contest.hold_round(draw_folds(labels, N_FOLDS, size, random_state), is_last=size == len(pictures)):
+            break
+    return contest.end()
+
+
+class _Contest:
+    """What was tried so far, what is still in the running, and how much time is left."""
+
+    def __init__(
+        self,
+        pictures: Sequence[np.ndarray],
+        labels: Any,
+        facts: Facts,
+        classifiers: dict[str, PictureClassifier],
+        skipped: dict[str, str],
+        budget: float,
+    ):
+        self.pictures, self.labels, self.classifiers, self.skipped = pictures, labels, classifiers, skipped
+        self.budget, self.deadline = budget, time.monotonic() + budget
+        self.forecasts = {name: Forecast(METHODS[name].growth) for name in classifiers}
+        self.contenders = [name for name in classifiers if name != COMBINED]
+        self.combined_times = TIMES_SMALL if facts.n_channels == 1 and not _is_large(facts) else TIMES_LARGE
+        self.trials: dict[str, Trial] = {}
+
+    def hold_round(self, folds: list[Fold], is_last: bool) -> bool:
+        """Try the contenders on the same folds; returns whether another round is worth its time.
+
+        A round that the best so far could not take part in is not held: the one before then decides.
+        """
+        is_first = not self.trials
+        if not is_first:
+            self._drop_slow()
+            if not self.contenders or self._objection(self.contenders[0], folds[0]):
+                return False
+        if is_last and COMBINED in self.classifiers:
+            self.contenders.append(COMBINED)
+        earlier, self.trials = self.trials, {}
+        n_pictures = sum(map(len, folds[0]))
+        for name in track(list(self.contenders), f"trying methods on {n_pictures} pictures"):
+            objection = self._objection(name, folds[0])
+            if not objection:
+                objection = self._try(name, folds if is_last else folds[:N_FOLDS_EARLY])
+            if objection:
+                self.skipped[name] = _seen(earlier.get(name)) + objection
+        if not self.trials:
+            self.trials = earlier
+            return is_first and not is_last
+        self._drop_worse(is_first)
+        return len(self.contenders) > 1
+
+    def end(self) -> Choice:
+        """The best of those that can be fitted in the time left, or the quickest to fit if none can."""
+        if not self.trials:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.skipped.items())
+            raise ValueError(f"no method could learn from these pictures. {reasons}")
+        skipped = {name: why for name, why in self.skipped.items() if name not in self.trials}
+        ranked = sorted(self.trials.values(), key=lambda trial: -trial.accuracy)
+        seconds = {trial.name: self.forecasts[trial.name].fit(len(self.pictures)) for trial in ranked}
+        left = self._left()
+        in_time = [trial for trial in ranked if seconds[trial.name] <= left]
+        if in_time:
+            winner, why = _best(in_time)
+        else:
+            winner = min(ranked, key=lambda trial: seconds[trial.name])
+            why = f"fitting takes longer than the {self.budget:g} s allowed with any; '{winner.name}' is the quickest"
+        for trial in ranked:
+            if trial.accuracy > winner.accuracy and seconds[trial.name] > left:
+                why += f"; '{trial.name}' would take about {seconds[trial.name]:.0f} s to fit"
+        n_learned = max(self.forecasts[winner.name].timings)[0]
+        if 2 * n_learned < len(self.pictures):
+            why += f"; there was no time to learn from more than {n_learned} pictures before choosing"
+        if COMBINED in self.classifiers and COMBINED not in {**self.trials, **skipped}:
+            skipped[COMBINED] = NO_TIME[1]
+        reason = f"{_what_was_tried(ranked)} {why[0].upper()}{why[1:]}."
+        if skipped:
+            reason += " Left out: " + "; ".join(f"{name} ({why})" for name, why in skipped.items()) + "."
+        if any(why.endswith(("were left", *NO_TIME)) for why in skipped.values()):
+            reason += " A larger budget would try more."
+        return Choice(self.classifiers[winner.name], ranked, skipped, reason, n_learned)
+
+    def _left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def _try(self, name: str, folds: list[Fold]) -> str:
+        """Try a method out; returns what went wrong, if anything did."""
+        waiting = sum(other != COMBINED for other in self.contenders[self.contenders.index(name) :])
+        share = CHEAP_SHARE / waiting if name != COMBINED else 1.0
+        spare = share * (self._left() - self._reserve(name))
+        if not self.forecasts[name].timings and name != COMBINED:
+            spare *= FIRST_SHARE
+        stop = time.monotonic() + spare - self._seconds_of_fold(name, folds[0])
+        try:
+            trial = try_out(name, self.classifiers[name], self.pictures, self.labels, folds, stop)
+        except ValueError as error:
+            return f"it failed: {error}"
+        self.trials[name] = trial
+        self.forecasts[name].timings.append(Timing(len(folds[0][0]), trial.fit_seconds, trial.picture_seconds))
+        return ""
+
+    def _objection(self, name: str, fold: Fold) -> str:
+        """Why there is no time to try a method on one more fold; empty if there is."""
+        if name == COMBINED:
+            perfect = [other for other, trial in self.trials.items() if trial.accuracy == 1]
+            if perfect:
+                return f"'{perfect[0]}' made no mistake that it could mend"
+        elif not self.forecasts[name].timings:
+            is_late = self.trials and self._left() < (1 - FIRST_SHARE) * self.budget
+            return NO_TIME[0] if is_late else ""
+        left, needed = self._left(), self._seconds_of_fold(name, fold) + self._reserve(name)
+        if CAUTION * needed <= left:
+            return ""
+        return f"trying and fitting it takes about {needed:.0f} s, and {max(0, left):.0f} s were left"
+
+    def _reserve(self, name: str) -> float:
+        """Seconds to keep for fitting this method, or the best so far of those that there is time to fit."""
+        ranked = sorted(self.trials, key=lambda other: -self.trials[other].accuracy)
+        affordable = [seconds for seconds in map(self._seconds_of_fit, ranked) if seconds <= self._left()]
+        return max([self._seconds_of_fit(name), *affordable[:1]])
+
+    def _seconds_of_fit(self, name: str) -> float:
+        """Expected seconds of fitting all pictures; 0 where one quick trial says too little about so many more."""
+        n_pictures = len(self.pictures)
+        if name == COMBINED and not self.forecasts[name].timings:
+            return self.combined_times * sum(map(self._seconds_of_fit, self.trials))
+        timings = self.forecasts[name].timings
+        if not timings or (len(timings) == 1 and n_pictures > 2 * TIMES_MORE * timings[0].n_pictures):
+            return 0.0
+        return self.forecasts[name].fit(n_pictures)
+
+    def _seconds_of_fold(self, name: str, fold: Fold) -> float:
+        if name == COMBINED and not self.forecasts[name].timings:
+            return self.combined_times * sum(self.forecasts[other].fold(fold) for other in self.trials)
+        return self.forecasts[name].fold(fold) if self.forecasts[name].timings else 0.0
+
+    def _drop_slow(self) -> None:
+        for name in list(self.contenders):
+            seconds, left = self._seconds_of_fit(name), self._left()
+            if seconds > left:
+                self.contenders.remove(name)
+                shortage = f"fitting it takes about {seconds:.0f} s, and {max(0, left):.0f} s were left"
+                self.skipped[name] = _seen(self.trials.get(name)) + shortage
+
+    def _drop_worse(self, is_first: bool) -> None:
+        """Keep those tried that are not clearly worse, best first; a first round is too small to drop any."""
+        ranked = sorted(self.trials.values(), key=lambda trial: -trial.accuracy)
+        self.contenders = [trial.name for trial in ranked if is_first or not _is_clearly_worse(trial, ranked[0])]
+        for trial in ranked:
+            if trial.name in self.contenders:
+                continue
+            compared = f"{_right(trial)} right, where '{ranked[0].name}' had {_right(ranked[0])}"
+            self.skipped[trial.name] = f"on {trial.is_judged.sum()} pictures {compared}"
+
+
+def _candidates(facts: Facts) -> tuple[list[str], dict[str, str]]:
+    """Methods by the size of the pictures, the likeliest to be quick and good first; and why others are none."""
+    names = ["codebook", "jungle", "hierarchy", "tangent", "texture", COMBINED]
+    skipped = {}
+    if not _is_large(facts):
+        names.remove("texture")
+        skipped["texture"] = f"pictures of {facts.height} x {facts.width} pixels are too small to be textures"
+    for name in list(names):
+        if facts.n_pictures > METHODS[name].most:
+            names.remove(name)
+            skipped[name] = f"it takes at most {METHODS[name].most} pictures"
+    return names, skipped
+
+
+def _is_large(facts: Facts) -> bool:
+    return min(facts.height, facts.width) >= LARGE
+
+
+def _sizes(facts: Facts) -> list[int]:
+    """Numbers of pictures in the rounds; the last has all."""
+    sizes, size = [], max(N_FIRST, 4 * facts.n_classes)
+    while 1.5 * size < facts.n_pictures:
+        sizes.append(size)
+        size *= TIMES_MORE
+    return [*sizes, facts.n_pictures]
+
+
+def _behind(trial: Trial, best: Trial) -> tuple[float, float]:
+    """How much smaller its share right is on the pictures that both were tried on, and the standard error of that."""
+    both = trial.is_judged & best.is_judged
+    difference = best.is_right[both].astype(float) - trial.is_right[both]
+    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
+
+
+def _is_clearly_worse(trial: Trial, best: Trial) -> bool:
+    """Whether it errs twice as often and by more than chance; with more pictures a smaller gap may close."""
+    behind, error = _behind(trial, best)
+    return 1 - trial.accuracy > 2 * (1 - best.accuracy) and behind > 2 * error
+
+
+def _best(ranked: list[Trial]) -> tuple[Trial, str]:
+    """The quickest to classify of those within one standard error of the first, and why."""
+    first = ranked[0]
+    close = [trial for trial in ranked if trial is first or np.less_equal(*_behind(trial, first))]
+    winner = min(close, key=lambda trial: trial.picture_seconds)
+    if len(ranked) == 1:
+        return winner, f"'{winner.name}' is the only one that could be tried and fitted in time"
+    if len(close) == 1:
+        return winner, f"'{winner.name}' is most often right, by more than one standard error"
+    others = " and ".join(f"'{trial.name}'" for trial in close if trial is not winner)
+    return winner, f"'{winner.name}' is within one standard error of the best, and classifies faster than {others}"
+
+
+def _what_was_tried(ranked: list[Trial]) -> str:
+    listed = ", ".join(f"{trial.name} {_right(trial)} of {trial.is_judged.sum()}" for trial in ranked)
+    return f"Pictures held out and classified right: {listed}."
+
+
+def _seen(trial: Trial | None) -> str:
+    """How a method did in the round before, if it was tried."""
+    return f"{_right(trial)} of {trial.is_judged.sum()} right at first; " if trial is not None else ""
+
+
+def _right(trial: Trial) -> str:
+    return f"{trial.accuracy:.1%}"

@@ -1,0 +1,52 @@
+"""Figures of a classifier's answers: how far its probabilities can be trusted, and what changes them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from invariance.report.answers import Reliability
+from invariance.report.figures import BLUE, INK, ORANGE, PALE
+
+
+def reliability_figure(reliability: Reliability) -> Figure:
+    """For answers of about one probability the share that is right, and below how many these are.
+
+    On the diagonal a probability can be taken at its word; bars below it are too sure, bars above it too modest.
+    """
+    figure = Figure(figsize=(4.2, 4.4), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    edges, counts, confidence, accuracy = reliability
+    starts, widths = edges[:-1], np.diff(edges)
+    bar = {"align": "edge", "edgecolor": "white"}
+    above.bar(starts, np.nan_to_num(accuracy), widths, color=PALE, **bar)
+    above.plot([0, 1], [0, 1], "--", color=INK, linewidth=1, label="as sure as right")
+    above.plot(confidence, accuracy, "o", color=BLUE, markersize=6, label="these answers")
+    above.set(ylim=(0, 1.03), xlim=(0, 1), ylabel="share that is right")
+    figure.legend(frameon=False, fontsize=9, loc="outside upper center", ncols=2, labelcolor=INK)
+    bars = below.bar(starts, counts, widths, color=BLUE, **bar)
+    below.bar_label(bars, [f"{count}" if count else "" for count in counts], fontsize=8, padding=1, color=INK)
+    below.set(xlabel="probability of the answer", ylabel="answers", ylim=(0, 1.25 * max(counts.max(), 1)), yticks=[])
+    below.xaxis.set_major_formatter(PercentFormatter(1))
+    above.yaxis.set_major_formatter(PercentFormatter(1))
+    for axes in (above, below):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def response_figure(degrees: np.ndarray, probabilities: np.ndarray, label: str, ticks: Sequence[float]) -> Figure:
+    """Probabilities (n, T) of the true classes of n pictures, against the degree (T,) to which they were changed.
+
+    A thin line is a picture, the thick one their mean; a level line means that the change does not matter.
+    """
+    order = np.argsort(degrees)
+    figure = Figure(figsize=(3.4, 2.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(degrees[order], probabilities[:, order].T, color=BLUE, alpha=0.3, linewidth=1)
+    axes.plot(degrees[order], probabilities[:, order].mean(axis=0), color=ORANGE, linewidth=2.6)
+    axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
+    axes.set(xlabel=label, ylabel="probability of true class", ylim=(0, 1.03))
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,153 @@
+"""What does not change the answer: pictures are turned, shifted, scaled and lit otherwise, and classified again."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from invariance.methods import METHODS, PictureClassifier
+from invariance.methods.pictures import SIDE, as_squares
+from invariance.report.answers import Answers
+from invariance.report.evaluation_figures import response_figure
+from invariance.report.profile_figures import profile_figure
+from invariance.report.report import Report
+from invariance.transformations import (
+    Affine,
+    Gamma,
+    InvarianceProfile,
+    Rotations,
+    Scales,
+    TransformationSet,
+    invariance_profile,
+)
+from invariance.transformations.geometric import even_steps
+
+N_PICTURES = 8
+N_ANGLES = 18
+N_STEPS = 5
+REACH, ZOOM, POWER = 0.15, 1.5, 2.0  # share of the side; factors
+BORDER = "reflect"  # black corners would be a change of their own
+
+
+class Change(NamedTuple):
+    """A transformation in several degrees: those (T,) of the members of Φ, of which the first changes nothing."""
+
+    name: str
+    label: str
+    phi: TransformationSet
+    degrees: np.ndarray
+    ticks: tuple[float, ...]
+
+
+class Response(NamedTuple):
+    """Probabilities (n, T) of the true class of pictures in all degrees of a change, which are right, the profile."""
+
+    change: Change
+    probabilities: np.ndarray
+    is_right: np.ndarray
+    profile: InvarianceProfile
+
+
+def show_changes(report: Report, classifier: PictureClassifier, answers: Answers, rng: np.random.Generator) -> None:
+    """How the probability of the true class moves as pictures are changed, and the invariance profile of it."""
+    rows = _draw_evenly(answers.codes, min(N_PICTURES, len(answers.codes)), rng)
+    images = _same_size(classifier, [answers.pictures[row] for row in rows])
+    report.section("What changes its answers").text(
+        f"{len(rows)} of the pictures, cut to squares of {images.shape[1]} pixels, are changed step by step and "
+        f"classified again. In the curves a thin line is a picture and the thick one their mean; a level line means "
+        f"that the change does not matter to the model. What comes in from outside a picture is mirrored at its border."
+    )
+    if len(rows) < 2:
+        report.text("One picture is too few to tell.")
+        return
+    responses = respond(classifier, images, answers.codes[rows], list_changes(images.shape[1]))
+    for (name, label, _, degrees, ticks), probabilities, _, _ in responses:
+        report.figure(response_figure(degrees, probabilities, label, ticks), f"Pictures {name}.")
+    report.table(
+        ("change", "right as they are", "right when changed", "distance ratio", "nearer than others"),
+        [_row(response) for response in responses],
+        "Distances are those between the probabilities of all classes. The ratio is that of versions of one picture to "
+        "that of different pictures: 0 if a change does not matter, about 1 if it matters as much as another picture; "
+        "“nearer” says how often two versions of one picture are nearer than two of different pictures.",
+    ).figure(
+        profile_figure({response.change.name: response.profile for response in responses[:2]}),
+        "Invariance profile: quantiles of the distances between different pictures over those of the versions of one. "
+        "Above the diagonal versions are nearer to each other than to other pictures.",
+    )
+
+
+def list_changes(side: int) -> list[Change]:
+    """What is tried on pictures of this side."""
+    turns = np.arange(N_ANGLES) * 360.0 / N_ANGLES
+    shares = _neutral_first(even_steps(N_STEPS, REACH), 0.0)
+    zooms = _neutral_first(np.exp(even_steps(N_STEPS, np.log(ZOOM))), 1.0)
+    powers = _neutral_first(np.exp(even_steps(N_STEPS, np.log(POWER))), 1.0)
+    shifts = Affine([[[1, 0, share * side], [0, 1, 0]] for share in shares], border=BORDER)
+    turned = Rotations(N_ANGLES, border=BORDER)
+    scaled = Scales(N_STEPS, ZOOM, border=BORDER)
+    return [
+        Change("turned", "degrees, counter-clockwise", turned, (turns + 180) % 360 - 180, (-180, -90, 0, 90, 180)),
+        Change("shifted", "% of the side, to the right", shifts, 100 * shares, (-15, -10, -5, 0, 5, 10, 15)),
+        Change("scaled", "factor", scaled, zooms, (0.67, 0.8, 1, 1.25, 1.5)),
+        Change(
+            "made darker or brighter", "exponent; above 1 is darker", Gamma(N_STEPS, POWER), powers, (0.5, 1, 1.5, 2)
+        ),
+    ]
+
+
+def respond(
+    classifier: PictureClassifier, images: np.ndarray, codes: np.ndarray, changes: Sequence[Change]
+) -> list[Response]:
+    """Classify images (n, h, w[, c]) of known classes in all degrees of all changes."""
+    versions = [change.phi.operators(images.shape[1:]).apply(images) for change in changes]
+    flat = [part.reshape(-1, *images.shape[1:]) for part in versions]
+    answers = np.split(
+        classifier.predict_proba(list(np.concatenate(flat))), np.cumsum([len(part) for part in flat])[:-1]
+    )
+    return [_judge(images, codes, *parts) for parts in zip(changes, versions, answers, strict=True)]
+
+
+def _judge(
+    images: np.ndarray, codes: np.ndarray, change: Change, versions: np.ndarray, answers: np.ndarray
+) -> Response:
+    n, n_degrees = versions.shape[:2]
+    profile = invariance_profile(lambda _: answers, images, lambda _: versions)
+    answers = answers.reshape(n, n_degrees, -1)
+    return Response(change, answers[np.arange(n), :, codes], answers.argmax(axis=2) == codes[:, None], profile)
+
+
+def _row(response: Response) -> tuple:
+    change, _, is_right, profile = response
+    return (
+        change.name,
+        f"{is_right[:, 0].mean():.0%}",
+        f"{is_right[:, 1:].mean():.0%}",
+        round(profile.ratio, 2),
+        f"{profile.separation:.0%}",
+    )
+
+
+def _neutral_first(values: np.ndarray, neutral: float) -> np.ndarray:
+    """Values in the order of a set's members: the identity comes first."""
+    return np.concatenate([[neutral], values[~np.isclose(values, neutral)]])
+
+
+def _draw_evenly(codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """`n` rows at random, from as many classes as there are, in turn."""
+    order = rng.permutation(len(codes))
+    turn = np.empty(len(codes), int)
+    for code in np.unique(codes):
+        own = order[codes[order] == code]
+        turn[own] = np.arange(len(own))
+    return order[np.argsort(turn[order], kind="stable")][:n]
+
+
+def _same_size(classifier: PictureClassifier, pictures: list[np.ndarray]) -> np.ndarray:
+    """Squares (n, side, side[, 3]) in which things are as large as the method saw them when it learned."""
+    method, facts = METHODS[classifier.method], classifier.facts_
+    n_channels = 1 if method.grey else facts.n_channels
+    if method.whole:
+        return as_squares(pictures, SIDE, n_channels)
+    longest = max(facts.height, facts.width)
+    shrunk = min(1.0, (classifier.longest or longest) / longest)
+    return as_squares(pictures, max(1, round(shrunk * min(facts.height, facts.width))), n_channels)

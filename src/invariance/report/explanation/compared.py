@@ -1,0 +1,103 @@
+"""What is nearest to what, for methods that compare a picture with those they have learned from."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import additive_chi2_kernel
+
+from invariance.methods import PictureClassifier
+from invariance.methods.pictures import as_one_kind
+from invariance.report.answers import Answers
+from invariance.report.figures import GREEN, ORANGE, RED
+from invariance.report.report import Report
+
+N_EXAMPLES = 4
+N_NEAREST = 5
+NEAREST = "Framed in orange is a picture, beside it the nearest ones; green is the same class, red another."
+MAX_COMPARED = 200  # pictures of the folder among which the nearest are sought
+
+
+def show_tangent(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
+    """Training pictures that are nearest to some of the pictures."""
+    kernel = classifier.model_.base_kernels_[0]
+    phi = "shifts of one pixel" if classifier.transformations is None else repr(classifier.transformations)
+    report.text(
+        f"Pictures are compared as grey squares of {kernel.images_.shape[1]} pixels. Their distance is the least over "
+        f"{phi}, and what small shifts, turns, zooms, stretches and shears could explain is left out of it. The nearer "
+        f"a training picture, the more it has to say; how much, a support vector machine has learned."
+    )
+    if answers is None:
+        report.text("Which training pictures are nearest to a picture is shown with pictures only.")
+        return
+    report.text(f"{NEAREST} The pictures beside it are training pictures.")
+    codes = _training_codes(classifier.model_)
+    rows = _striking(answers, rng)
+    squares = classifier.squares([answers.pictures[row] for row in rows])
+    for row, square, likeness in zip(rows, squares, kernel.rows(squares), strict=True):
+        nearest = np.argsort(-likeness, kind="stable")[:N_NEAREST]
+        _show_nearest(report, answers, row, square, kernel.images_[nearest], codes[nearest], likeness[nearest])
+
+
+def show_texture(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
+    """Which of the other pictures have the most similar words; the model does not keep its training pictures."""
+    kernel = classifier.model_.base_kernels_[0]
+    words = kernel.transformer_
+    report.text(
+        f"Every pixel of a picture is described by its responses to a bank of filters, invariance "
+        f"“{words.descriptor.invariance}”, and counts for the nearest of {words.n_words} words. Pictures are compared "
+        f"by their histograms of words; where a word stands does not matter."
+    )
+    if answers is None:
+        report.text("Which pictures have similar words is shown with pictures only.")
+        return
+    report.text(
+        f"{NEAREST} The pictures beside it are others of those given to this report: a model of this method does not "
+        f"keep what it has learned from."
+    )
+    rows = _striking(answers, rng)
+    among = np.union1d(rows, rng.permutation(len(answers.codes))[:MAX_COMPARED])
+    pictures = as_one_kind([answers.pictures[row] for row in among], 1, classifier.longest)
+    features = np.asarray(words.transform(pictures), np.float64)
+    likeness = np.exp(0.5 * kernel.gamma_ * additive_chi2_kernel(features))
+    np.fill_diagonal(likeness, -1)  # a picture is not its own neighbour
+    for row in rows:
+        own = int(np.searchsorted(among, row))
+        nearest = np.argsort(-likeness[own], kind="stable")[: min(N_NEAREST, len(among) - 1)]
+        shown = [pictures[place] for place in nearest]
+        codes = answers.codes[among[nearest]]
+        _show_nearest(report, answers, row, pictures[own], shown, codes, likeness[own, nearest])
+
+
+def _striking(answers: Answers, rng: np.random.Generator) -> np.ndarray:
+    """Some rows: the surest wrong answers, and right ones drawn at random."""
+    wrong = np.flatnonzero(~answers.is_right)
+    wrong = wrong[np.argsort(-answers.confidence[wrong], kind="stable")][: N_EXAMPLES // 2]
+    right = rng.permutation(np.flatnonzero(answers.is_right))
+    return np.concatenate([wrong, right])[:N_EXAMPLES].astype(int)
+
+
+def _show_nearest(
+    report: Report,
+    answers: Answers,
+    row: int,
+    picture: np.ndarray,
+    others: Any,
+    codes: np.ndarray,
+    likeness: np.ndarray,
+) -> None:
+    """One row: a picture and those nearest to it."""
+    true, given = answers.codes[row], answers.classes[answers.given[row]]
+    titles = [f"is {answers.classes[true]}\nsaid {given}"]
+    titles += [f"{answers.classes[code]}\nlikeness {value:.2f}" for code, value in zip(codes, likeness, strict=True)]
+    frames = [ORANGE, *(GREEN if code == true else RED for code in codes)]
+    report.images([picture, *others], titles, frames=frames)
+
+
+def _training_codes(model: Any) -> np.ndarray:
+    """The codes (n,) of the classes of the training pictures, as the tasks of the machines tell them."""
+    codes = np.empty(max(task.samples.max() for task in model.tasks_) + 1, int)
+    for task in model.tasks_:
+        codes[task.samples[task.targets > 0]] = task.positive
+        if task.negative >= 0:
+            codes[task.samples[task.targets < 0]] = task.negative
+    return codes

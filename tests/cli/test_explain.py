@@ -1,0 +1,231 @@
+"""The report about a model: every method has one, with pictures and without, and it says what is true."""
+
+import json
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from invariance import models
+from invariance.cli import main
+from invariance.datasets import make_membranes
+from invariance.methods import METHODS, PictureClassifier, read_pictures
+from invariance.report.answers import ask
+from invariance.report.explanation import changes, explain, explain_answers
+from invariance.report.explanation.written import write_out
+from invariance.segmentation import JungleSegmenter
+from invariance.tangents import TangentDistance
+from invariance.tradeoff import ImageKernel, TradeoffClassifier
+from invariance.transformations import Identity, Rotations, Shifts
+
+NAMES = ("across", "down", "slanted")
+SECTIONS = ("How often it is right", "Right and wrong", "How sure it is", "What changes its answers")
+SHOWN_WITH_PICTURES = {
+    "jungle": "likes it best",
+    "codebook": "speaks for class",
+    "hierarchy": "speaks most for it",
+    "tangent": "Framed in orange",
+    "texture": "Framed in orange",
+    "tradeoff": "kernels by their mean share",
+}
+
+
+def stripes(n_each, seed, side=24):
+    """Pictures of noisy stripes in three directions, and their names."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:side, :side]
+    ways = {"across": y, "down": x, "slanted": (x + y) * 0.7}
+    labels = np.repeat(NAMES, n_each)
+    pictures = [
+        0.5 + 0.35 * np.sin(ways[name] * 1.2 + rng.uniform(0, 6)) + rng.normal(0, 0.1, x.shape) for name in labels
+    ]
+    return [np.clip(picture, 0, 1).astype(np.float32) for picture in pictures], labels
+
+
+def few_kernels(phi, facts, common):
+    """A trade-off that is learned in no time."""
+    kernels = [
+        ImageKernel(TangentDistance(set_), 16, name) for set_, name in ((Identity(), "pixels"), (None, "tangents"))
+    ]
+    return TradeoffClassifier(kernels, "ova", sigma="held out", probability=True, **common)
+
+
+@pytest.fixture(autouse=True)
+def _change_few_pictures(monkeypatch):
+    monkeypatch.setattr(changes, "N_PICTURES", 2)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A model of every method."""
+    pictures, labels = stripes(12, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(METHODS, "tradeoff", METHODS["tradeoff"]._replace(make=few_kernels))
+        return {name: PictureClassifier(name, n_jobs=1, random_state=0).fit(pictures, labels) for name in METHODS}
+
+
+@pytest.fixture(scope="module")
+def segmenter():
+    data = make_membranes(1, (64, 64))
+    small = {"n_patches": 300, "patch_size": 9, "n_trees": 5, "n_rounds": 1, "max_depth": 2}
+    return JungleSegmenter(**small, n_jobs=1, random_state=0).fit(list(data.images), list(data.masks.astype(np.uint8)))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with labelled pictures."""
+    monkeypatch.chdir(tmp_path)
+    for number, (picture, label) in enumerate(zip(*stripes(4, 1), strict=True)):
+        (tmp_path / "pictures" / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.rint(255 * picture).astype(np.uint8)).save(tmp_path / "pictures" / label / f"{number}.png")
+    return tmp_path
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_explained_with_pictures(method, fitted):
+    page = explain(fitted[method], *stripes(4, 1)).to_html()
+    for heading in (*SECTIONS, "What was learned", "To repeat it"):
+        assert f">{heading}</h2>" in page
+    assert SHOWN_WITH_PICTURES[method] in page
+    assert f"<td>method</td><td>&#x27;{method}&#x27;</td>" in page
+    assert len(page) < 6_000_000
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_pictures_the_report_says_how_to_get_the_rest(method, fitted):
+    page = explain(fitted[method]).to_html()
+    assert "--on FOLDER" in page
+    assert "What was learned" in page
+    assert not any(heading in page for heading in SECTIONS)
+
+
+def test_the_same_answers_and_seed_give_the_same_page(fitted):
+    answers = ask(fitted["tradeoff"], *stripes(4, 1))
+    pages = [explain_answers(fitted["tradeoff"], answers, random_state=seed).to_html() for seed in (3, 3)]
+    assert pages[0] == pages[1]
+
+
+def test_wrong_answers_are_shown_the_surest_first(fitted):
+    pictures, labels = stripes(4, 1)
+    moved = np.roll(labels, 4)  # every label is wrong
+    answers = ask(fitted["tradeoff"], pictures, moved)
+    page = explain_answers(fitted["tradeoff"], answers).to_html()
+    assert "No answer is right." in page
+    shown = re.findall(r"<span>said (\w+), (\d+)%</span><span>is (\w+)</span>", page)
+    assert len(shown) == 12
+    assert all(said != true for said, _, true in shown)
+    sure = [int(percent) for _, percent, _ in shown]
+    assert sure == sorted(sure, reverse=True)
+
+
+def test_a_jungle_without_filters_is_explained():
+    same = [np.full((24, 24), 0.5, np.float32)] * 8
+    classifier = PictureClassifier("jungle", n_jobs=1, random_state=0).fit(same, np.arange(8) % 2)
+    assert not any((dag.feature >= 0).any() for dag in classifier.model_.dags_)
+    assert "no filter was found" in explain(classifier).to_html()
+
+
+def test_the_lines_to_repeat_it_make_the_same_model(folder):
+    pictures, labels = read_pictures("pictures")[:2]
+    phi = Rotations(3, limit=10) * Shifts(1)
+    classifier = PictureClassifier("texture", phi, n_jobs=1, random_state=7).fit(pictures, labels)
+    lines = unescape(re.search(r"<code>(.*)</code>", explain(classifier).to_html(), re.DOTALL)[1])
+    made = {}
+    exec(lines.replace("FOLDER/", "").replace("FOLDER", "pictures"), made)
+    np.testing.assert_array_equal(made["classifier"].predict_proba(pictures), classifier.predict_proba(pictures))
+    assert repr(made["classifier"].transformations) == repr(phi)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (LogisticRegression(n_jobs=3), "LogisticRegression()"),
+        (PictureClassifier("jungle", Shifts(2) * Rotations(4), n_jobs=2), None),
+        (TangentDistance(Rotations(3) | Shifts(1)), "TangentDistance(transformations=Rotations(n=3) | Shifts())"),
+        (make_pipeline(LogisticRegression(C=2)), None),
+    ],
+    ids=["threads", "product", "union", "list of tuples"],
+)
+def test_estimators_are_written_as_the_python_that_makes_them(value, text):
+    written = write_out(value)
+    assert text in (None, written)
+    assert "n_jobs" not in written
+    names = (LogisticRegression, PictureClassifier, Pipeline, Rotations, Shifts, TangentDistance)
+    assert write_out(eval(written, {kind.__name__: kind for kind in names})) == written
+
+
+def test_pictures_and_labels_come_together(fitted):
+    with pytest.raises(ValueError, match="together"):
+        explain(fitted["tradeoff"], stripes(1, 0)[0])
+
+
+def test_other_models_are_refused():
+    with pytest.raises(ValueError, match=r"LogisticRegression cannot be explained.*invariance fit"):
+        explain(LogisticRegression())
+
+
+def test_a_segmenter_is_explained(segmenter):
+    image = make_membranes(1, (40, 50), random_state=3).images[0]
+    alone, page = explain(segmenter).to_html(), explain(segmenter, [image]).to_html()
+    assert "--on FOLDER" in alone
+    assert "each beside its labels" in page
+    assert page.count("data:image/png") == 2 + 2  # the colours, the image and its labels
+    share = segmenter.predict(image).mean()
+    assert f"1 {share:.0%}" in page
+
+
+def test_the_command_writes_the_report_and_prints_the_figures(fitted, folder, capsys):
+    models.save(fitted["tradeoff"], "m.inv")
+    (folder / "pictures" / "down" / "broken.png").write_text("no image")
+    assert main(["explain", "m.inv", "--on", "pictures", "-o", "r.html", "--json", "--jobs", "1"]) == 0
+    out, err = capsys.readouterr()
+    figures = json.loads(out)
+    assert err.count("broken.png") == 1
+    assert figures["n_pictures"] == 12
+    assert figures["accuracy"] == np.trace(figures["confusion"]) / 12
+    assert figures["interval"][0] < figures["accuracy"] <= figures["interval"][1]
+    assert [entry["path"] for entry in figures["skipped"]] == ["pictures/down/broken.png"]
+    page = (folder / "r.html").read_text()
+    assert f"{figures['accuracy']:.1%}" in page
+    assert "invariance explain m.inv -o r.html --seed 0 --on pictures" in page
+    assert models.describe("m.inv")["sha256"] in page
+    assert main(["explain", "m.inv", "-o", "alone.html"]) == 0
+    assert capsys.readouterr().out == f"Report: {folder / 'alone.html'}\n"
+
+
+def test_the_command_explains_a_segmenter(segmenter, folder, capsys):
+    models.save(segmenter, "s.inv")
+    (folder / "images").mkdir()
+    Image.fromarray(np.zeros((30, 30), np.uint8)).save("images/a.png")
+    assert main(["explain", "s.inv", "--on", "images", "-o", "r.html"]) == 0
+    assert "1 of 1 images" in (folder / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["m.inv", "-o", "r.docx"], "r.docx"),
+        (["m.inv", "-o", "no/r.html"], "'no'"),
+        (["missing.inv", "-o", "r.html"], "missing.inv"),
+        (["m.inv", "--on", "missing", "-o", "r.html"], "missing"),
+        (["m.inv", "--on", "other", "-o", "r.html"], "'sideways'"),
+        (["svm.inv", "-o", "r.html"], "LogisticRegression"),
+        (["broken.inv", "-o", "r.html"], "broken.inv"),
+    ],
+)
+def test_mistakes_end_in_one_line_and_write_nothing(arguments, named, fitted, folder, capfd):
+    models.save(fitted["tradeoff"], "m.inv")
+    models.save(LogisticRegression().fit([[0], [1]], [0, 1]), "svm.inv")
+    (folder / "broken.inv").write_bytes(b"PK not a zip")
+    (folder / "other" / "sideways").mkdir(parents=True)
+    Image.fromarray(np.zeros((30, 30), np.uint8)).save("other/sideways/a.png")
+    assert main(["explain", *arguments]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"Error: .*\n", err)
+    assert named in err
+    assert not list(folder.glob("r.*"))

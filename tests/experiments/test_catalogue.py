@@ -1,0 +1,194 @@
+"""The catalogue of reproductions, the rule of the verdicts, what is kept of a run, and the page."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from invariance.experiments import results
+from invariance.experiments.catalogue import EXPERIMENTS, find_experiment
+from invariance.experiments.experiment import Experiment, absent_data
+from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
+from invariance.experiments.reproduction_page import table_figure, verdict_on, write_page
+from invariance.experiments.verdicts import Claim, judge_claim, judge_figure, summarize
+
+ROOT = Path(__file__).parents[2]
+needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
+
+
+def outcome(figures, paper=10.0, method="ours"):
+    return Outcome(method, np.array(figures, float), paper, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("figures", "better", "verdict"),
+    [
+        ([10.9], "lower", "reached"),
+        ([9.1], "lower", "reached"),
+        ([11.1], "lower", "not reached"),
+        ([8.9], "lower", "beaten"),
+        ([11.1], "higher", "beaten"),
+        ([8.9], "higher", "not reached"),
+        ([9.0, 15.0], "lower", "reached"),  # mean 12, deviation 4.2
+        ([11.9, 12.1], "lower", "not reached"),  # mean 12, deviation 0.1
+        ([float("nan")], "lower", "not reached"),
+    ],
+)
+def test_a_figure_is_judged_by_one_point_or_one_deviation(figures, better, verdict):
+    assert judge_figure(outcome(figures), Table("t", better, [])) == verdict
+
+
+def test_figures_of_other_data_or_without_a_paper_are_not_judged():
+    assert judge_figure(outcome([10.0]), Table("t", "lower", [], is_papers_task=False)) == "data missing"
+    assert judge_figure(outcome([10.0], paper=None), Table("t", "lower", [])) is None
+
+
+def test_a_claim_of_order_needs_a_paired_difference_above_its_error():
+    noisy, shifted = np.array([5.0, 9.0, 7.0]), np.array([5.5, 9.6, 7.4])
+    table = Table("t", "lower", [outcome(noisy, method="a"), outcome(shifted, method="b")])
+    claim = Claim("a is better", "t", "a", "b")
+    assert judge_claim(claim, [table])[0] == "reached"  # 0.5 apart in every run, though runs differ by 4
+    assert judge_claim(claim._replace(first="b", second="a"), [table])[0] == "not reached"
+    assert judge_claim(claim, [table._replace(better="higher")])[0] == "not reached"
+    assert judge_claim(claim._replace(relation="level"), [table])[0] == "reached"
+    far = table._replace(outcomes=[outcome(noisy, method="a"), outcome(noisy + 3, method="b")])
+    assert judge_claim(claim._replace(relation="level"), [far])[0] == "not reached"
+
+
+def test_a_claim_without_its_methods_or_with_one_run_is_not_run():
+    table = Table("t", "lower", [outcome([1.0], method="a"), outcome([2.0], method="b")])
+    assert judge_claim(Claim("s", "t", "a", "b"), [table]) == ("not run", "it takes two runs that share their data")
+    assert judge_claim(Claim("s", "t", "a", "c"), [table])[0] == "not run"
+    assert judge_claim(Claim("s", "other", "a", "b"), [table])[0] == "not run"
+
+
+def test_the_summary_counts_every_verdict():
+    rows = [outcome([10.0]), outcome([12.0]), outcome([5.0]), outcome([5.0], paper=None)]
+    text = summarize([Table("t", "lower", rows)], [Claim("s", "t", "x", "y")])
+    assert text == "figures: 1 reached, 1 beaten, 1 not reached; claims: 1 not run"
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+def test_every_experiment_says_what_it_is(experiment):
+    assert f"{{{experiment.paper}," in (ROOT / "docs" / "references.bib").read_text()
+    assert experiment.protocol.endswith(".")
+    assert experiment.place
+    if experiment.run is None:
+        assert experiment.lacking or experiment.differs
+        assert not experiment.claims
+    else:
+        assert experiment.data
+        assert experiment.runs >= 1
+        assert experiment.minutes > 0
+        assert experiment.run.__name__ == experiment.name
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    assert find_experiment("yale_faces").paper == "Laptev15"
+    with pytest.raises(ValueError, match="'yale'.*yale_faces.*uiuc_textures"):
+        find_experiment("yale")
+
+
+def test_missing_data_is_the_verdict_where_a_data_set_is_not_here(monkeypatch, tmp_path):
+    monkeypatch.setenv("INVARIANCE_DATA", str(tmp_path))
+    monkeypatch.setattr("invariance.datasets._sources.cache_folder", lambda: tmp_path)
+    assert absent_data(EXPERIMENTS["graz02"]) == ["graz02", "caltech101", "mnist"]
+    assert verdict_on(EXPERIMENTS["graz02"], None) == "data missing: graz02, caltech101, mnist"
+    assert verdict_on(EXPERIMENTS["horses"], None) == "data missing: the INRIA horses"
+
+
+def small_run(runs, seed, is_quick):
+    print("on the way")
+    figures = np.random.default_rng(seed).random(runs)
+    curve = Curve("ours", (1, 2), np.stack([figures, figures + 1], axis=1))
+    table = Table("error in %", "lower", [Outcome("ours", figures, 0.4, float("nan")), outcome([float("nan")])])
+    return Found([table], [Plot("a plot", "places", "rates", [curve], True)])
+
+
+SMALL = Experiment("small", "Laptev15", "nowhere", "A sentence.", ("digits",), small_run, 3, 1)
+
+
+def test_a_result_is_read_as_it_was_written(tmp_path, capsys):
+    result = results.perform(SMALL, seed=5)
+    assert capsys.readouterr().out == ""  # what an experiment prints is not the command's answer
+    file = results.write_result(result, tmp_path)
+    assert "NaN" not in file.read_text()
+    again = results.read_result("small", tmp_path)
+    assert results.as_json(again) == results.as_json(result)
+    assert again.found.tables[0].outcomes[0].figures == pytest.approx(np.random.default_rng(5).random(3), abs=1e-4)
+    assert np.isnan(again.found.tables[0].outcomes[0].seconds)
+    assert [path.name for path in tmp_path.iterdir()] == ["small.json"]
+
+
+def test_a_damaged_result_is_named_with_the_cure(tmp_path):
+    (tmp_path / "small.json").write_text('{"name": "small"}')
+    with pytest.raises(ValueError, match="small.json.*Delete it"):
+        results.read_result("small", tmp_path)
+    assert results.read_result("other", tmp_path) is None
+
+
+def test_a_result_is_current_until_settings_or_code_change():
+    result = results.perform(SMALL, seed=5)
+    assert results.is_current(result, SMALL, 3, 5, False)
+    assert not results.is_current(result, SMALL, 4, 5, False)
+    assert not results.is_current(result, SMALL, 3, 6, False)
+    assert not results.is_current(result, SMALL, 3, 5, True)
+    assert not results.is_current(result, SMALL._replace(run=run_otherwise), 3, 5, False)
+    assert results.is_current(
+        results.perform(SMALL._replace(has_seed=False)), SMALL._replace(has_seed=False), 3, 9, False
+    )
+
+
+def run_otherwise(runs, seed, is_quick):
+    return small_run(runs, seed, is_quick)
+
+
+def test_the_fingerprint_follows_what_an_experiment_imports():
+    used = results._modules_used(results._functions_used(EXPERIMENTS["low_rank_5"].run))
+    assert set(used) == {"invariance.experiments.low_rank", "invariance.experiments.sample_complexity"}
+
+
+def test_no_more_runs_than_there_are_splits():
+    assert results.check_runs(EXPERIMENTS["flowers17"], 20) == 3
+    assert results.check_runs(SMALL, None) == 3
+    assert results.check_runs(SMALL, None, is_quick=True) == 1
+
+
+def test_the_page_shows_every_experiment_its_figures_and_pictures_that_exist(tmp_path):
+    result = results.perform(SMALL)._replace(name="yale_faces")
+    page = write_page({"yale_faces": result}, tmp_path).read_text()
+    assert all(f"## {name}\n" in page for name in EXPERIMENTS)
+    [table_row] = re.findall(r"^\| ours \| 0.4 \|.*$", page, re.M)
+    verdict = judge_figure(result.found.tables[0].outcomes[0], result.found.tables[0])
+    assert table_row.split(" | ")[5] == verdict
+    pictures = re.findall(r"!\[.*\]\((.*)\)", page)
+    assert pictures == ["reproductions/yale_faces.png"]
+    assert all((tmp_path / picture).stat().st_size > 5000 for picture in pictures)
+
+
+def test_a_rehearsal_is_marked_and_never_judged(tmp_path):
+    result = results.perform(SMALL, is_quick=True)._replace(name="yale_faces")
+    page = write_page({"yale_faces": result}, tmp_path, "reproductions-quick").read_text()
+    assert "figures mean nothing" in page
+    section = page.split("## yale_faces\n")[1].split("\n## ")[0]
+    assert not any(word in section for word in ("reached", "beaten"))
+
+
+def test_the_plot_of_a_table_shows_the_papers_figures_where_they_are():
+    table = Table("error in %", "lower", [outcome([1.0, 2.0], paper=3.0), outcome([4.0], paper=None, method="new")])
+    [axes] = table_figure(table).axes
+    [papers] = [line.get_xdata() for line in axes.lines if line.get_label() == "paper"]
+    assert np.array_equal(papers, [np.nan, 3.0], equal_nan=True)  # the first row is on top
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["new", "ours"]
+
+
+@needs_data
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["sample_complexity", "low_rank_5", "tangent_digits_sizes"])
+def test_a_rehearsal_runs_and_can_be_kept(name):
+    result = results.perform(EXPERIMENTS[name], is_quick=True)
+    assert json.loads(json.dumps(results.as_json(result)))["found"]["tables"]
+    assert result.found.plots

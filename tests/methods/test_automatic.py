@@ -1,0 +1,194 @@
+"""The automatic choice, with a clock and trials that are made up: what is tried, what wins, and when it must end."""
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from invariance.datasets import make_glyphs
+from invariance.methods import METHODS, automatic, trial
+from invariance.methods.automatic import choose
+from invariance.methods.forecast import Forecast, Timing
+from invariance.methods.trial import Trial
+
+
+class Speed(NamedTuple):
+    """Seconds to fit n pictures, fixed + each * n^growth, and to classify one; share right from 32 and from many."""
+
+    fixed: float
+    each: float
+    picture: float
+    right: tuple[float, float]
+
+
+# About what two cores do with small pictures.
+SPEEDS = {
+    "codebook": Speed(0.3, 0.02, 0.009, (0.7, 0.97)),
+    "jungle": Speed(1.0, 0.004, 0.0004, (0.5, 0.95)),
+    "hierarchy": Speed(0.5, 0.005, 0.004, (0.6, 0.9)),
+    "tangent": Speed(1.0, 6e-5, 0.05, (0.8, 0.96)),
+    "texture": Speed(1.0, 0.15, 0.09, (0.3, 0.5)),
+    "tradeoff": Speed(20.0, 5e-4, 0.1, (0.97, 0.99)),
+}
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """A clock that only trials move; `world.speeds` may be changed, and `world.tried` has (name, n learned from)."""
+    world = SimpleNamespace(now=1000.0, speeds=dict(SPEEDS), tried=[])
+
+    def seconds_to_fit(name, n_pictures):
+        speed = world.speeds[name]
+        return speed.fixed + speed.each * n_pictures ** METHODS[name].growth
+
+    def try_out(name, classifier, pictures, labels, folds, deadline=None):
+        speed, rng = world.speeds[name], np.random.default_rng(len(name))
+        is_judged = np.zeros(len(pictures), bool)
+        is_right = np.zeros(len(pictures), bool)
+        for training, held in folds:
+            if is_judged.any() and world.now > deadline:
+                break
+            world.now += seconds_to_fit(name, len(training)) + speed.picture * len(held)
+            world.tried.append((name, len(training)))
+            is_judged[held] = True
+            few, many = speed.right
+            is_right[held] = rng.random(len(held)) < many + (few - many) * 32 / len(training)
+        probabilities = np.zeros((len(pictures), 2))
+        seconds = seconds_to_fit(name, len(training))
+        return Trial(name, classifier, probabilities, is_right, is_judged, seconds, speed.picture)
+
+    monkeypatch.setattr(automatic, "try_out", try_out)
+    monkeypatch.setattr(automatic, "time", SimpleNamespace(monotonic=lambda: world.now))
+    world.seconds_to_fit = seconds_to_fit
+    return world
+
+
+def task(n_pictures, side=28, n_classes=5):
+    return [np.zeros((side, side), np.float32)] * n_pictures, np.arange(n_pictures) % n_classes
+
+
+def names(world):
+    return {name for name, _ in world.tried}
+
+
+@pytest.mark.parametrize("budget", [20, 60, 120, 600])
+@pytest.mark.parametrize("n_pictures", [10, 40, 150, 300, 1000, 3000])
+@pytest.mark.parametrize("side", [28, 200])
+def test_choosing_and_fitting_end_in_time(side, n_pictures, budget, world):
+    begun = world.now
+    choice = choose(*task(n_pictures, side, n_classes=2), budget=budget)
+    total = world.now - begun + world.seconds_to_fit(choice.classifier.method, n_pictures)
+    assert total <= 1.1 * budget or "longer than" in choice.reason
+    assert total <= 1.5 * budget or n_pictures == 3000
+
+
+def test_ten_thousand_pictures_are_not_all_tried_on_every_method(world):
+    begun = world.now
+    choice = choose(*task(10_000), budget=120)
+    assert choice.classifier.method in ("jungle", "hierarchy")
+    assert world.now - begun + world.seconds_to_fit(choice.classifier.method, 10_000) < 150
+    assert {"tangent", "texture", "tradeoff"} <= set(choice.skipped)
+
+
+def test_the_most_often_right_wins_though_it_is_slow(world):
+    choice = choose(*task(300), budget=1000)
+    assert choice.classifier.method == "tradeoff"
+    assert choice.trials[0].name == "tradeoff"
+    assert [trial.accuracy for trial in choice.trials] == sorted((t.accuracy for t in choice.trials), reverse=True)
+    assert "'tradeoff' is most often right" in choice.reason
+
+
+def test_of_those_equally_right_the_quickest_to_classify_wins(world):
+    for name in world.speeds:
+        world.speeds[name] = world.speeds[name]._replace(right=(1.0, 1.0))
+    choice = choose(*task(300), budget=1000)
+    assert choice.classifier.method == "jungle"
+    assert "faster" in choice.reason
+    assert "made no mistake" in choice.skipped["tradeoff"]
+
+
+def test_the_trade_off_is_tried_only_if_it_can_be_fitted_too(world):
+    choice = choose(*task(300), budget=60)
+    assert "tradeoff" not in names(world)
+    assert choice.skipped["tradeoff"].startswith("trying and fitting it takes about")
+
+
+def test_a_method_that_cannot_be_fitted_in_time_does_not_win(world):
+    world.speeds["tangent"] = Speed(1.0, 5e-4, 0.01, (0.99, 0.999))
+    choice = choose(*task(1400), budget=200)
+    assert choice.classifier.method != "tangent"
+    assert "tangent" in choice.reason
+
+
+def test_a_small_first_round_drops_nobody(world):
+    world.speeds["codebook"] = Speed(0.3, 0.01, 0.001, (0.3, 1.0))
+    choice = choose(*task(1000), budget=300)
+    assert choice.classifier.method == "codebook"
+
+
+def test_textures_are_for_large_pictures(world):
+    assert "28 x 28" in choose(*task(100, 28)).skipped["texture"]
+    choose(*task(100, 128))
+    assert "texture" in names(world)
+
+
+def test_a_method_that_fails_is_left_out_and_says_why(world, monkeypatch):
+    works = automatic.try_out
+
+    def fail(name, *rest):
+        if name == "codebook":
+            raise ValueError("no window fits.")
+        return works(name, *rest)
+
+    monkeypatch.setattr(automatic, "try_out", fail)
+    choice = choose(*task(100))
+    assert choice.skipped["codebook"] == "it failed: no window fits."
+    assert "codebook (it failed: no window fits.)" in choice.reason
+
+
+def test_if_all_methods_fail_the_error_says_why(world, monkeypatch):
+    def fail(name, *rest):
+        raise ValueError(f"{name} is ill")
+
+    monkeypatch.setattr(automatic, "try_out", fail)
+    with pytest.raises(ValueError, match="no method could learn .* jungle: it failed: jungle is ill"):
+        choose(*task(100))
+
+
+def test_two_pictures_a_class_are_too_few_to_try_anything(world):
+    choice = choose(*task(10, n_classes=5))
+    assert choice.trials == []
+    assert "No class has three pictures" in choice.reason
+    assert world.tried == []
+
+
+@pytest.mark.parametrize("budget", [-1, float("nan"), float("inf"), "long"])
+def test_a_budget_that_is_no_number_of_seconds_is_refused(budget):
+    with pytest.raises(ValueError, match="budget must be a number"):
+        choose(*task(10), budget=budget)
+
+
+def test_a_forecast_passes_through_what_was_measured_and_grows_as_it_should():
+    forecast = Forecast(growth=2)
+    forecast.timings.append(Timing(10, 3.0, 0.1))
+    assert forecast.fit(20) == pytest.approx(6.0)  # one time alone: proportional
+    forecast.timings.append(Timing(20, 6.0, 0.2))  # 2 + n² / 100
+    assert forecast.fit(20) == pytest.approx(6.0)
+    assert forecast.fit(100) == pytest.approx(102.0)
+    assert forecast.fold((np.arange(100), np.arange(30))) == pytest.approx(102 + 30 * 1.0)
+
+
+def test_a_slow_first_trial_does_not_make_a_forecast_of_no_growth():
+    forecast = Forecast(growth=1)
+    forecast.timings += [Timing(10, 5.0, 0.1), Timing(100, 2.0, 0.1)]  # the first loaded compiled code
+    assert forecast.fit(1000) == pytest.approx(1 + 10)
+
+
+def test_real_pictures_are_tried_for_real():
+    glyphs = make_glyphs(8, 28, random_state=0)
+    choice = choose(list(glyphs.images), glyphs.labels, budget=4, n_jobs=1)
+    assert choice.trials[0].accuracy > 1.5 / 6
+    assert set(choice.skipped) | {trial.name for trial in choice.trials} == set(METHODS)
+    assert not hasattr(choice.classifier, "model_")
+    assert trial.draw_folds(glyphs.labels, 5)[0][1].size <= choice.trials[0].is_judged.sum()

@@ -1,0 +1,149 @@
+"""The documentation says what is there: names, commands, papers and figures; its code runs."""
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import typer
+
+import invariance
+from invariance.cli import app
+
+REPOSITORY = Path(__file__).parents[1]
+DOCS = REPOSITORY / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("methods/*.md")])
+WRITTEN = [page for page in PAGES if page.name != "reproductions.md"]  # the other one is made by a command
+EXAMPLES = sorted(DOCS.glob("gallery/*.py"))
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def from_extension(module, name):
+    return runpy.run_path(str(DOCS / "_ext" / f"{module}.py"))[name]
+
+
+def page_id(path):
+    return path.stem
+
+
+def test_the_reference_lists_every_public_name_and_no_other():
+    text = (DOCS / "api.rst").read_text()
+    listed = [f"invariance.{name}" for name in re.findall(r"^   ([\w.]+)$", text, re.MULTILINE)]
+    listed += [f"invariance.{name}" for name in re.findall(r"py:data:: (?:invariance\.)?([\w.]+)", text)]
+    public = set(from_extension("names", "public_names")().values()) | {"invariance.__version__"}
+    floors = {f"invariance.{floor}" for floor in from_extension("names", "FLOORS")}
+    assert sorted(listed) == sorted(public)
+    assert {f"invariance.{name}" for name in invariance.__all__} <= public | floors
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if PYTHON.search(page.read_text())], ids=page_id)
+def test_code_of_pages_runs(page):
+    variables = {}
+    for block in PYTHON.findall(page.read_text()):
+        exec(compile(block, page.name, "exec"), variables)
+
+
+def test_every_method_page_says_when_not_to_use_it_and_has_code_that_runs():
+    methods = [page for page in DOCS.glob("methods/*.md") if page.stem != "transformations"]
+    assert len(methods) == 6
+    for page in methods:
+        headings = re.findall(r"^## (.*)", page.read_text(), re.MULTILINE)
+        assert headings[:4] == [
+            "The idea",
+            "When to use it, and when not",
+            "The parameters that matter",
+            "The algorithm",
+        ]
+        assert PYTHON.search(page.read_text())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=page_id)
+def test_examples_are_short_and_end_in_a_figure_of_the_library(example):
+    source = example.read_text()
+    tree = ast.parse(source)
+    title, underline = ast.get_docstring(tree).splitlines()[:2]
+    assert underline == "=" * len(title)
+    assert len(source.splitlines()) <= 60
+    assert "from invariance.report import" in source
+    assert ast.unparse(tree.body[-1]).startswith("figure = ")
+
+
+def test_there_are_as_many_examples_as_promised():
+    assert 6 <= len(EXAMPLES) <= 12
+
+
+@pytest.mark.parametrize("page", [*WRITTEN, *EXAMPLES], ids=page_id)
+def test_code_fits_the_width_of_a_page(page):
+    fenced = re.findall(r"^```\w+\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    blocks = fenced if page.suffix == ".md" else [_without_text(page.read_text())]
+    assert [line for block in blocks for line in block.splitlines() if len(line) > 97] == []
+
+
+def _without_text(source):
+    """An example without its title and its comments, which become running text."""
+    end = ast.parse(source).body[0].end_lineno
+    return "\n".join(line for line in source.splitlines()[end:] if not line.startswith("#"))
+
+
+def test_every_paper_cited_has_an_entry_on_the_page_of_papers():
+    papers = from_extension("papers", "read_papers")()
+    page = from_extension("papers", "papers_page")()
+    assert set(re.findall(r"^@\w+\{(\w+),", (DOCS / "references.bib").read_text(), re.MULTILINE)) == set(papers)
+    assert all(f"(paper-{key.lower()})=" in page and fields["title"] in page for key, fields in papers.items())
+    for path in [*WRITTEN, *EXAMPLES]:
+        assert set(re.findall(r"\[([A-Z]\w+\d\d)\]", path.read_text())) <= set(papers), path
+
+
+def test_the_command_line_page_has_every_command_and_option():
+    page = re.sub(r"\\(?=[<>*_\[\]])", "", from_extension("commands", "commands_page")())
+    sections = dict(re.findall(r"^## invariance ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    commands = typer.main.get_command(app).commands
+    assert list(sections) == list(commands)
+    for name, command in commands.items():
+        assert command.help in sections[name]
+        assert all(
+            option in sections[name] for parameter in command.params for option in parameter.opts if "-" in option
+        )
+
+
+def test_figures_on_the_pages_of_methods_stand_in_the_readme_or_among_the_reproductions():
+    """What was measured is said in one place; a figure that is measured anew must change on the pages too."""
+    sources = [REPOSITORY / "README.md", DOCS / "reproductions.md"]
+    known = {figure for path in sources if path.exists() for figure in re.findall(r"\d+\.\d+", path.read_text())}
+    for page in DOCS.glob("methods/*.md"):
+        claims = re.search(r"^## When to use it.*?(?=^## )", page.read_text(), re.MULTILINE | re.DOTALL)
+        assert set(re.findall(r"\d+\.\d+", claims[0] if claims else "")) <= known, page
+
+
+def test_docstrings_become_what_numpydoc_reads():
+    lines = [
+        "Weigh |d| of `Layer`s.",
+        "",
+        "Parameters",
+        "----------",
+        "C, sigma : costs; one a kernel;",
+        "    or (k,) numbers.",
+        "",
+        "A remark.",
+        "",
+        "Attributes",
+        "----------",
+        "trees_ : the trees; words_ (n_words_, D) float32 : the words; depth_;",
+    ]
+    from_extension("docstrings", "rewrite")(None, "class", "Any", None, None, lines)
+    assert [line for line in lines if line.strip()] == [
+        r"Weigh \|d\| of `Layer`\ s.",
+        "A remark.",
+        "Parameters",
+        "----------",
+        "C, sigma",
+        "    costs; one a kernel; or (k,) numbers.",
+        "Attributes",
+        "----------",
+        "trees_",
+        "    the trees",
+        r"words_ : (n_words\_, D) float32",
+        "    the words",
+        "depth_",
+    ]
