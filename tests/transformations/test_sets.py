@@ -14,7 +14,7 @@ from invariance.transformations import (
     Shears,
     Shifts,
 )
-from invariance.transformations.sets import parts_of
+from invariance.transformations.sets import parts_of, with_border
 from tests import reference
 
 
@@ -155,3 +155,10 @@ def test_parts_of_a_set_are_the_simple_sets_it_is_made_of():
     phi = (Rotations(4) * Shifts(1)).closure() | Scales(3).subsample(2)
     assert [type(part) for part in parts_of(phi)] == [Rotations, Shifts, Scales]
     assert [type(part) for part in parts_of(Identity())] == [Identity]
+
+
+def test_the_border_of_all_parts_can_be_changed():
+    phi = Rotations(4) * Shifts(1) | Illumination()
+    changed = with_border(phi, "edge")
+    assert [getattr(part, "border", None) for part in parts_of(changed)] == ["edge", "edge", None]
+    assert [getattr(part, "border", None) for part in parts_of(phi)] == ["zero", "zero", None]

@@ -31,10 +31,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other 
 
 
 def parse_invariance(text: str | None) -> "TransformationSet | None":
-    """The transformations of `--invariant-to`, None if it was not given."""
+    """The transformations of `--invariant-to`, or None; beyond its edges a picture goes on as it is there."""
     from invariance.transformations.parsing import parse_transformations
+    from invariance.transformations.sets import with_border
 
-    return None if text is None else parse_transformations(text)
+    return None if text is None else with_border(parse_transformations(text), "edge")
 
 
 def read_folder(folder: Path, strict: bool) -> "PictureFolder":

@@ -22,7 +22,7 @@ N_FOLDS, N_FOLDS_EARLY = 5, 2  # in the last round, and in those before
 COMBINED = "tradeoff"  # is made of the others, and takes so many times as long as all of them together:
 TIMES_SMALL, TIMES_LARGE = 4, 20  # 3 to 5 were measured for small grey pictures, 17 for photographs in colour
 CHEAP_SHARE = 0.6  # of the time left that the others may take in a round
-FIRST_SHARE = 0.3  # of the budget after which the first round tries no further method
+FIRST_SHARE, FIRST_TRIAL = 0.4, 0.15  # of the budget: after these no further method, no second fold, at first
 CAUTION = 1.2  # forecasts are multiplied by it
 NO_TIME = ("the time was needed for the others", "there was no time for it")
 
@@ -135,9 +135,9 @@ class _Contest:
             winner, why = _best(in_time)
         else:
             winner = min(ranked, key=lambda trial: seconds[trial.name])
-            why = f"fitting takes longer than the {self.budget:g} s allowed with any; '{winner.name}' is the quickest"
+            why = f"fitting any may take longer than the {max(0, left):.0f} s left; '{winner.name}' is the quickest"
         for trial in ranked:
-            if trial.accuracy > winner.accuracy and seconds[trial.name] > left:
+            if trial is not winner and trial.accuracy >= winner.accuracy and seconds[trial.name] > left:
                 why += f"; '{trial.name}' would take about {seconds[trial.name]:.0f} s to fit"
         n_learned = max(self.forecasts[winner.name].timings)[0]
         if 2 * n_learned < len(self.pictures):
@@ -160,7 +160,7 @@ class _Contest:
         share = CHEAP_SHARE / waiting if name != COMBINED else 1.0
         spare = share * (self._left() - self._reserve(name))
         if not self.forecasts[name].timings and name != COMBINED:
-            spare *= FIRST_SHARE
+            spare = FIRST_TRIAL * self.budget  # a second fold, because the first also loads compiled code
         stop = time.monotonic() + spare - self._seconds_of_fold(name, folds[0])
         try:
             trial = try_out(name, self.classifiers[name], self.pictures, self.labels, folds, stop)

@@ -14,7 +14,7 @@ from invariance.jungles import JungleClassifier
 from invariance.methods.pictures import Facts
 from invariance.tangents import JitteredDistance, TangentDistance
 from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffClassifier, room_kernels
-from invariance.transformations import Rotations, Scales, TransformationSet
+from invariance.transformations import Rotations, Scales, Shifts, TransformationSet
 from invariance.transformations.sets import parts_of
 
 Phi = TransformationSet | None
@@ -39,7 +39,9 @@ class Method(NamedTuple):
 
 
 def _jungle(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
-    return JungleClassifier(phi, head="linear", **common)
+    small = Rotations(3, limit=15, border="edge") * Shifts(1, border="edge")
+    phi = small if phi is None else phi
+    return JungleClassifier(phi, head="linear", max_depth=3, validation_fraction=0.0, **common)
 
 
 def _tangent(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:

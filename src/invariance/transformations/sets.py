@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from invariance._core.checks import check_count
 from invariance._core.randomness import RandomState, make_rng
@@ -110,6 +110,15 @@ def parts_of(phi: TransformationSet) -> list[TransformationSet]:
     if isinstance(phi, Product | Union):
         return [*parts_of(phi.left), *parts_of(phi.right)]
     return parts_of(phi.base) if isinstance(phi, Closure | Subsample) else [phi]
+
+
+def with_border(phi: TransformationSet, border: str) -> TransformationSet:
+    """The set with another border ("zero", "edge", "reflect", "wrap") for all parts that look beyond the image."""
+    changed = clone(phi)
+    for part in parts_of(changed):
+        if hasattr(part, "border"):
+            part.set_params(border=border)
+    return changed
 
 
 def _join_generators(left, right):
