@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import JobsOption, JsonOption, StrictOption, list_skipped, read_folder
+from invariance.cli.folder_options import JobsOption, JsonOption, StrictOption, list_skipped, read_folder, use_jobs
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
@@ -76,21 +76,6 @@ def run(
         low, high = answers.interval
         print(f"Right: {answers.accuracy:.1%} of {len(answers.codes)} pictures (95 % interval {low:.1%} to {high:.1%})")
     print(f"Report: {path.resolve()}")
-
-
-def use_jobs(model: Any, n_jobs: int) -> None:
-    """Let a fitted model and all that it is made of run on so many threads; those it was fitted with were others."""
-    from sklearn.base import BaseEstimator
-
-    if isinstance(model, list | tuple):
-        for part in model:
-            use_jobs(part, n_jobs)
-    elif isinstance(model, BaseEstimator):
-        for name, value in vars(model).items():
-            if name == "n_jobs":
-                model.n_jobs = n_jobs
-            else:
-                use_jobs(value, n_jobs)
 
 
 def _command(model: Path, output: Path, on: Path | None, seed: int) -> str:

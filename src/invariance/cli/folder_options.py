@@ -62,7 +62,6 @@ def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
 
 def load_classifier(path: Path, jobs: int) -> "PictureClassifier":
     """A model that classifies pictures, set to run on so many threads."""
-    from invariance.cli.explain import use_jobs
     from invariance.methods import PictureClassifier
     from invariance.models import load
 
@@ -74,3 +73,18 @@ def load_classifier(path: Path, jobs: int) -> "PictureClassifier":
         )
     use_jobs(model, jobs)
     return model
+
+
+def use_jobs(model: Any, n_jobs: int) -> None:
+    """Let a fitted model and all that it is made of run on so many threads; those it was fitted with were others."""
+    from sklearn.base import BaseEstimator
+
+    if isinstance(model, list | tuple):
+        for part in model:
+            use_jobs(part, n_jobs)
+    elif isinstance(model, BaseEstimator):
+        for name, value in vars(model).items():
+            if name == "n_jobs":
+                model.n_jobs = n_jobs
+            else:
+                use_jobs(value, n_jobs)

@@ -176,7 +176,7 @@ HIERARCHIES = (
     Experiment(
         "low_rank_30", "Wibisono10", "fig. 5",
         "The same with 30 training images a class, three layers; also Gaussian kernel components.",
-        ("mnist",), reproductions.low_rank_30, 3, 3,
+        ("mnist",), reproductions.low_rank_30, 10, 4,
         differs="The paper has 50 trials, and a curve without figures.",
         claims=(
             Claim("principal components are stable from 30 on", OF_30, "pca, 30", "pca, 100", "level"),

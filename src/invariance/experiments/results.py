@@ -29,7 +29,7 @@ PACKAGE = "invariance.experiments"
 class Result(NamedTuple):
     """What an experiment found, with all that it takes to find it again; `seed` is None where splits are fixed.
 
-    `cpu_seconds` are those of all threads; on a busy machine they say more than `seconds`, which passed on the clock.
+    `cpu_seconds` are those of all threads, without child processes; on a busy machine they say more than `seconds`.
     """
 
     name: str

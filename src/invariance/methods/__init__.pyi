@@ -1,6 +1,8 @@
 from .advice import advise as advise
 from .advice_findings import Advice as Advice
 from .advice_findings import Finding as Finding
+from .automatic import Choice as Choice
+from .automatic import choose as choose
 from .catalogue import METHODS as METHODS
 from .catalogue import Method as Method
 from .classifier import PictureClassifier as PictureClassifier

@@ -50,6 +50,9 @@ class Finding(NamedTuple):
         """The share of pictures right."""
         return float(self.is_right.mean())
 
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.accuracy:.1%} right, {self.verdict}>"
+
     def with_chance(self, p: float) -> "Finding":
         """The finding with another chance, and the verdict that follows."""
         share, low, high = self.difference[:3]
@@ -81,6 +84,9 @@ class Advice(NamedTuple):
     rows: np.ndarray
     codes: np.ndarray
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Advice: {self.sentence}>"
 
     def of_view(self, view: str, verdict: str | None = None) -> list[Finding]:
         """The findings of a view, and of a verdict if given, the largest share right first."""

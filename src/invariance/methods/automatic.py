@@ -98,12 +98,16 @@ class _Contest:
     def hold_round(self, folds: list[Fold], is_last: bool) -> bool:
         """Try the contenders on the same folds; returns whether another round is worth its time.
 
-        A round that the best so far could not take part in is not held: the one before then decides.
+        A round that the best so far could not take part in is not held, and the one before decides, unless that was
+        the first, which is too small to decide anything.
         """
         is_first = not self.trials
         if not is_first:
             self._drop_slow()
-            if not self.contenders or self._objection(self.contenders[0], folds[0]):
+            if not self.contenders:
+                return False
+            leader = self.contenders[0]
+            if len(self.forecasts[leader].timings) > 1 and self._objection(leader, folds[0]):
                 return False
         if is_last and COMBINED in self.classifiers:
             self.contenders.append(COMBINED)
@@ -173,6 +177,8 @@ class _Contest:
     def _objection(self, name: str, fold: Fold) -> str:
         """Why there is no time to try a method on one more fold; empty if there is."""
         if name == COMBINED:
+            if not self.trials:
+                return NO_TIME[1]  # not even for the others, whose time tells how long it takes
             perfect = [other for other, trial in self.trials.items() if trial.accuracy == 1]
             if perfect:
                 return f"'{perfect[0]}' made no mistake that it could mend"
