@@ -121,10 +121,19 @@ def test_a_method_that_cannot_be_fitted_in_time_does_not_win(world):
     assert "tangent" in choice.reason
 
 
-def test_a_small_first_round_drops_nobody(world):
-    world.speeds["codebook"] = Speed(0.3, 0.01, 0.001, (0.3, 1.0))
+def test_a_small_first_round_keeps_whoever_is_not_far_behind(world):
+    world.speeds["codebook"] = Speed(0.3, 0.01, 0.001, (0.6, 1.0))
     choice = choose(*task(1000), budget=300)
     assert choice.classifier.method == "codebook"
+
+
+def test_a_method_far_ahead_at_first_is_chosen_though_there_is_no_time_to_try_it_again(world):
+    world.speeds["texture"] = Speed(1.0, 0.15, 0.09, (0.99, 1.0))
+    world.speeds |= {
+        name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent")
+    }
+    choice = choose(*task(500, 128), budget=120)
+    assert choice.classifier.method == "texture"
 
 
 def test_textures_are_for_large_pictures(world):

@@ -23,6 +23,7 @@ COMBINED = "tradeoff"  # is made of the others, and takes so many times as long 
 TIMES_SMALL, TIMES_LARGE = 4, 20  # 3 to 5 were measured for small grey pictures, 17 for photographs in colour
 CHEAP_SHARE = 0.6  # of the time left that the others may take in a round
 FIRST_SHARE, FIRST_TRIAL = 0.4, 0.15  # of the budget: after these no further method, no second fold, at first
+N_ERRORS, N_ERRORS_FIRST = 2, 3  # standard errors by which a method is clearly worse, and in the first round
 CAUTION = 1.2  # forecasts are multiplied by it
 NO_TIME = ("the time was needed for the others", "there was no time for it")
 
@@ -51,10 +52,10 @@ def choose(
 ) -> Choice:
     """Choose a method for pictures (h, w) or (h, w, c) and their labels (n,), so that fitting it ends in time.
 
-    Methods are tried in rounds of 40, 240, 1440, ... pictures and at last all. The first round mostly measures their
-    speed; a method goes on if it is not clearly worse than the best and if trying and fitting it are expected to fit
-    into what is left of `budget` seconds. Of those of the last round, the one that is most often right is chosen; of
-    those within one standard error of it (of the difference, on the same pictures), the quickest to classify.
+    Methods are tried in rounds of 40, 240, 1440, ... pictures and at last all. A method goes on if it is not clearly
+    worse than the best and if trying and fitting it are expected to fit into what is left of `budget` seconds. Of
+    those of the last round, the one that is most often right is chosen; of those within one standard error of it (of
+    the difference, on the same pictures), the quickest to classify.
 
     What is tried depends on the speed of the machine, so the same seed may choose another method elsewhere.
     """
@@ -220,9 +221,10 @@ class _Contest:
                 self.skipped[name] = _seen(self.trials.get(name)) + shortage
 
     def _drop_worse(self, is_first: bool) -> None:
-        """Keep those tried that are not clearly worse, best first; a first round is too small to drop any."""
+        """Keep those tried that are not clearly worse, best first; a first round, being small, has to be clearer."""
         ranked = sorted(self.trials.values(), key=lambda trial: -trial.accuracy)
-        self.contenders = [trial.name for trial in ranked if is_first or not _is_clearly_worse(trial, ranked[0])]
+        n_errors = N_ERRORS_FIRST if is_first else N_ERRORS
+        self.contenders = [t.name for t in ranked if not _is_clearly_worse(t, ranked[0], n_errors)]
         for trial in ranked:
             if trial.name in self.contenders:
                 continue
@@ -264,10 +266,10 @@ def _behind(trial: Trial, best: Trial) -> tuple[float, float]:
     return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
 
 
-def _is_clearly_worse(trial: Trial, best: Trial) -> bool:
-    """Whether it errs twice as often and by more than chance; with more pictures a smaller gap may close."""
+def _is_clearly_worse(trial: Trial, best: Trial, n_errors: float) -> bool:
+    """Whether it errs twice as often, by so many standard errors; with more pictures a smaller gap may close."""
     behind, error = _behind(trial, best)
-    return 1 - trial.accuracy > 2 * (1 - best.accuracy) and behind > 2 * error
+    return 1 - trial.accuracy > 2 * (1 - best.accuracy) and behind > n_errors * error
 
 
 def _best(ranked: list[Trial]) -> tuple[Trial, str]:
