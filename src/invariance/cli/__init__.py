@@ -1,7 +1,9 @@
 """The command `invariance`: one file a command, each of which imports what it needs only when it runs."""
 
+import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -22,6 +24,7 @@ from invariance.cli import (
     segment,
     transformations,
 )
+from invariance.cli.output import in_one_line
 
 EXAMPLES = """Examples:
 
@@ -94,22 +97,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
     """
+    # Pillow's warnings are about damaged files, of which our errors speak.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files and classes can be any bytes
     try:
         return app(arguments, prog_name="invariance", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except (ValueError, OSError, UsageError) as error:
+    except (ValueError, OSError, MemoryError, UsageError) as error:
         if os.environ.get("INVARIANCE_DEBUG"):
             raise
-        print(f"Error: {_in_one_line(error)}", file=sys.stderr)
+        print(f"Error: {in_one_line(_message(error))}", file=sys.stderr)
         return 2
 
 
-def _in_one_line(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, UsageError):
-        message = error.format_message()  # type: ignore[attr-defined]
-    elif isinstance(error, OSError) and error.strerror and error.filename:
-        message = f"{error.strerror}: '{error.filename}'"
-    else:
-        message = str(error) or type(error).__name__
-    return " ".join(message.split())
+        return error.format_message()  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        cure = ". Check its permissions." if isinstance(error, PermissionError) else ""
+        return f"{error.strerror}: '{error.filename}'{cure}"
+    if isinstance(error, MemoryError):
+        return f"there is too little memory ({error}). Take fewer or smaller images, or smaller settings."
+    return str(error) or type(error).__name__

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import JobsOption, JsonOption, StrictOption, list_skipped, read_folder, use_jobs
+from invariance.cli.folder_options import (
+    MAX_SEED,
+    JobsOption,
+    JsonOption,
+    StrictOption,
+    list_skipped,
+    read_folder,
+    use_jobs,
+)
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
@@ -41,7 +49,7 @@ def run(
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of which pictures are drawn to be shown.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of which pictures are drawn to be shown.")] = 0,
 ) -> None:
     """Write a report about a model: what it learned, how it does on pictures, and how to repeat it."""
     path = check_output(output, (".html", ".htm"))

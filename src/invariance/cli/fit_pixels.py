@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.folder_options import JobsOption, SeedOption
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def run(
     rounds: Annotated[
         int | None, typer.Option(min=1, help="Rounds, each but the first looking at the result before. Default: 2.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 takes all cores. The model does not depend on it.")] = -1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws; the same seed, the same model.")] = 0,
+    jobs: JobsOption = -1,
+    seed: SeedOption = 0,
 ) -> None:
     """Learn to label every pixel from images in which some or all pixels are labelled."""
     path = check_output(output, (".inv",))

@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.output import in_one_line
+
 if TYPE_CHECKING:
     from invariance.methods import PictureClassifier, PictureFolder
     from invariance.transformations import TransformationSet
 
 MAX_SKIPPED_SHOWN = 5
+MAX_SEED = 2**32 - 1  # of scikit-learn
+MAX_JOBS = 4096
+
+
+def check_jobs(jobs: int) -> int:
+    """The number of threads, if it is one; negative ones count back from all cores."""
+    if jobs == 0 or jobs > MAX_JOBS:
+        raise ValueError(f"--jobs must be a number of threads up to {MAX_JOBS}, or -1 for all cores; got {jobs}.")
+    return jobs
+
 
 FolderArgument = Annotated[Path, typer.Argument(help="Labelled pictures: FOLDER/<class>/<picture>.")]
 ModelArgument = Annotated[Path, typer.Argument(help="A model made by `invariance fit`.")]
@@ -25,8 +37,10 @@ InvariantToOption = Annotated[
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Stop at a picture that cannot be read, instead of skipping it.")
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
-JobsOption = Annotated[int, typer.Option(help="Threads; -1 takes all cores. The results do not depend on it.")]
+SeedOption = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all random draws.")]
+JobsOption = Annotated[
+    int, typer.Option(callback=check_jobs, help="Threads; -1 takes all cores. The results do not depend on it.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 
@@ -50,7 +64,7 @@ def read_folder(folder: Path, strict: bool) -> "PictureFolder":
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
     """One line on standard error for each of the first few files that were skipped, and how many more there are."""
     for _, reason in skipped[:MAX_SKIPPED_SHOWN]:
-        print(f"Skipped: {' '.join(reason.split())}", file=sys.stderr)
+        print(f"Skipped: {in_one_line(reason)}", file=sys.stderr)
     if len(skipped) > MAX_SKIPPED_SHOWN:
         print(f"Skipped: {len(skipped) - MAX_SKIPPED_SHOWN} more that cannot be read.", file=sys.stderr)
 

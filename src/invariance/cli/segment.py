@@ -1,11 +1,13 @@
 """`invariance segment`: a model labels every pixel of images and stacks."""
 
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+
+from invariance.cli.folder_options import JobsOption
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +53,7 @@ def run(
     overlay: Annotated[
         bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries of labels on it.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 takes all cores. The results do not depend on it.")] = -1,
+    jobs: JobsOption = -1,
 ) -> None:
     """Label every pixel with the masks' own values; stacks stay stacks, with their axes and pixel size."""
     from invariance.images import open_stack
@@ -62,11 +64,11 @@ def run(
     # Stacks are opened twice, so that a bad one is found before any work and yet only one is in memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
     _check_results(plans, model)
-    output.mkdir(exist_ok=True)
-    for file, results in plans.items():
-        shares = _segment(open_stack(file), segmenter, results)
-        listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
-        print(f"{results[0].path}: {listed}")
+    with _made(output):
+        for file, results in plans.items():
+            shares = _segment(open_stack(file), segmenter, results)
+            listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
+            print(f"{results[0].path}: {listed}")
 
 
 def _check_folder(folder: Path) -> None:
@@ -76,6 +78,18 @@ def _check_folder(folder: Path) -> None:
         raise FileNotFoundError(
             f"cannot make '{folder}': the folder '{folder.parent}' does not exist. Create it first."
         )
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """The folder is there; it goes again if it was not there before and nothing came into it."""
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _image_files(images: Iterable[Path]) -> list[Path]:

@@ -12,6 +12,8 @@ from typing import Any
 from invariance._core.files import atomic_path
 
 FORMAT = 1
+DESCRIPTION = ("library", "method", "type", "sha256")  # what every description holds
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # raised in reading a bad zip
 METADATA, PAYLOAD = "invariance.json", "model.skops"
 MAX_METADATA_BYTES = 2**22
 MAX_MODEL_BYTES = 2**32  # once unpacked; a small file that unpacks to more is an attack or a mistake
@@ -48,7 +50,11 @@ def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
 
 def check_unpacked_size(payload: bytes, path: str | os.PathLike) -> None:
     """Refuse a payload that declares more bytes than a model may have; zipfile reads no more than is declared."""
-    if _unpacked_size(payload) > MAX_MODEL_BYTES:
+    try:
+        size = _unpacked_size(payload)
+    except DAMAGE as error:
+        raise ModelError(f"'{path}' is damaged: {PAYLOAD} cannot be unpacked ({error}).") from error
+    if size > MAX_MODEL_BYTES:
         raise ModelError(f"'{path}' unpacks to more than {MAX_MODEL_BYTES / 2**30:g} GB, more than a model may have.")
 
 
@@ -86,15 +92,15 @@ def _read(archive: zipfile.ZipFile, name: str, limit: int, path: str | os.PathLi
         return archive.read(name)
     except KeyError as error:
         raise ModelError(f"'{path}' is not a model file, or it was cut off (it holds no {name}).") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except DAMAGE as error:
         raise ModelError(f"'{path}' is damaged: {name} cannot be read ({error}).") from error
 
 
 def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str, Any]:
     try:
         metadata = json.loads(_read(archive, METADATA, MAX_METADATA_BYTES, path))
-        version = int(metadata["format"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        version, _ = int(metadata["format"]), [metadata[key] for key in DESCRIPTION]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"'{path}' is damaged: its {METADATA} is no description of a model.") from error
