@@ -97,8 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
     """
-    # Pillow's warnings are about damaged files, of which our errors speak.
+    # Pillow and OpenCV warn of damaged files, of which our errors speak.
     warnings.filterwarnings("ignore", module=r"PIL\.")
+    os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files and classes can be any bytes
     try:

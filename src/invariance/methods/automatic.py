@@ -237,7 +237,7 @@ def _candidates(facts: Facts) -> tuple[list[str], dict[str, str]]:
     names = ["codebook", "jungle", "hierarchy", "tangent", "texture", COMBINED]
     skipped = {}
     if not _is_large(facts):
-        names.remove("texture")
+        names = ["tangent", *names[:3], COMBINED]
         skipped["texture"] = f"pictures of {facts.height} x {facts.width} pixels are too small to be textures"
     for name in list(names):
         if facts.n_pictures > METHODS[name].most:

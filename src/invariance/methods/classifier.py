@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice
 from invariance.images import encode_labels
 from invariance.methods.catalogue import METHODS, Method
+from invariance.methods.light import even_light, part_with_light
 from invariance.methods.pictures import LONGEST, SIDE, as_one_kind, as_squares, learn_facts
 
 COPY_SIDE = 128  # of pictures whose copies a codebook is shown
@@ -23,7 +24,8 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     method : "jungle", "tangent", "hierarchy", "codebook", "texture" or "tradeoff"; `methods.METHODS` says what each is.
-    transformations : Φ, what does not matter; None leaves it to the method.
+    transformations : Φ, what does not matter; None leaves it to the method. `Illumination` in it evens the light of all
+        pictures.
     longest : pictures with a longer side are made smaller.
 
     Pictures become grey if none has colours. Methods that compare whole pictures see squares of 32 pixels, cut from
@@ -31,7 +33,8 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    model_ : the fitted estimator; facts_ : what was known of the training pictures; classes_.
+    model_ : the fitted estimator; facts_ : what was known of the training pictures; classes_; phi_ : Φ without
+        illumination; light_width_ : that of the blur by which light is evened, or None.
     """
 
     def __init__(self, method="tradeoff", transformations=None, longest=LONGEST, n_jobs=None, random_state=None):
@@ -48,7 +51,8 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
         self.facts_ = learn_facts(X, codes)
         self._check_numbers(method, codes)
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        self.model_ = method.make(self.transformations, self.facts_, common)
+        self.light_width_, self.phi_ = part_with_light(self.transformations)
+        self.model_ = method.make(self.phi_, self.facts_, common)
         pictures = self._prepare(X)
         if self._is_shown_copies():
             pictures, codes = self._with_copies(pictures, codes)
@@ -71,7 +75,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
     def squares(self, X: Sequence[np.ndarray]) -> np.ndarray:
         """Pictures as methods that compare whole ones see them: (n, 32, 32) or (n, 32, 32, 3)."""
         check_is_fitted(self)
-        return as_squares(X, SIDE, self._n_channels(self._method()))
+        return self._evened(as_squares(X, SIDE, self._n_channels(self._method())))
 
     def _method(self) -> Method:
         return METHODS[check_choice("method", self.method, tuple(METHODS))]
@@ -90,20 +94,27 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _is_shown_copies(self) -> bool:
-        return self._method().copies and self.transformations is not None
+        return self._method().copies and self.phi_ is not None
 
     def _prepare(self, X: Sequence[np.ndarray]) -> Any:
         method = self._method()
         n_channels = self._n_channels(method)
         if method.whole:
-            return as_squares(X, SIDE, n_channels)
+            return self._evened(as_squares(X, SIDE, n_channels))
         if self._is_shown_copies():
-            return as_squares(X, COPY_SIDE, n_channels)
-        return as_one_kind(X, n_channels, self.longest)
+            return self._evened(as_squares(X, COPY_SIDE, n_channels))
+        return self._evened(as_one_kind(X, n_channels, self.longest))
+
+    def _evened(self, pictures: Any) -> Any:
+        """The pictures, their light evened if it does not matter."""
+        if self.light_width_ is None:
+            return pictures
+        evened = [even_light(picture, self.light_width_) for picture in pictures]
+        return np.stack(evened) if isinstance(pictures, np.ndarray) else evened
 
     def _with_copies(self, pictures: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The pictures and some of their transformed versions."""
-        phi = self.transformations.subsample(MAX_COPIES)
-        versions = phi.operators(pictures.shape[1:]).apply(pictures)
+        assert self.phi_ is not None
+        versions = self.phi_.subsample(MAX_COPIES).operators(pictures.shape[1:]).apply(pictures)
         n_versions = versions.shape[1]
         return versions.reshape(-1, *pictures.shape[1:]), np.repeat(codes, n_versions)

@@ -12,8 +12,10 @@ from typing import Any
 from invariance._core.files import atomic_path
 
 FORMAT = 1
+CURE = "Get or train it again."
 DESCRIPTION = ("library", "method", "type", "sha256")  # what every description holds
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # raised in reading a bad zip
+# What reading a damaged zip raises; OSError where it states a place that no file has.
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 METADATA, PAYLOAD = "invariance.json", "model.skops"
 MAX_METADATA_BYTES = 2**22
 MAX_MODEL_BYTES = 2**32  # once unpacked; a small file that unpacks to more is an attack or a mistake
@@ -43,7 +45,7 @@ def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
         metadata = _metadata_of(archive, path)
         payload = _read(archive, PAYLOAD, MAX_MODEL_BYTES, path)
     if hashlib.sha256(payload).hexdigest() != metadata.get("sha256"):
-        raise ModelError(f"'{path}' was changed after it was saved: its checksum is wrong. Get or train it again.")
+        raise ModelError(f"'{path}' was changed after it was saved: its checksum is wrong. {CURE}")
     check_unpacked_size(payload, path)
     return metadata, payload
 
@@ -53,7 +55,7 @@ def check_unpacked_size(payload: bytes, path: str | os.PathLike) -> None:
     try:
         size = _unpacked_size(payload)
     except DAMAGE as error:
-        raise ModelError(f"'{path}' is damaged: {PAYLOAD} cannot be unpacked ({error}).") from error
+        raise ModelError(f"'{path}' is damaged: {PAYLOAD} cannot be unpacked ({error}). {CURE}") from error
     if size > MAX_MODEL_BYTES:
         raise ModelError(f"'{path}' unpacks to more than {MAX_MODEL_BYTES / 2**30:g} GB, more than a model may have.")
 
@@ -74,39 +76,48 @@ def _unpacked_size(payload: bytes) -> int:
 def _open(path: str | os.PathLike) -> zipfile.ZipFile:
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no model file '{path}'.")
+        raise FileNotFoundError(f"there is no model file '{path}'. Check the path.")
     if path.is_dir():
-        raise ModelError(f"'{path}' is a folder, not a model file.")
+        raise ModelError(f"'{path}' is a folder, not a model file. Name a file inside it.")
     if path.stat().st_size == 0:
-        raise ModelError(f"'{path}' is empty, so it is not a model file.")
+        raise ModelError(f"'{path}' is empty, so it is not a model file. {CURE}")
     try:
         return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise ModelError(f"'{path}' is not a model file, or it was cut off ({error}).") from error
+    except PermissionError:
+        raise
+    except DAMAGE as error:
+        raise ModelError(f"'{path}' is not a model file, or it was cut off ({error}). {CURE}") from error
 
 
 def _read(archive: zipfile.ZipFile, name: str, limit: int, path: str | os.PathLike) -> bytes:
     try:
         if archive.getinfo(name).file_size > limit:
-            raise ModelError(f"'{path}' declares {archive.getinfo(name).file_size} bytes of {name}: more than allowed.")
+            raise ModelError(
+                f"'{path}' declares {archive.getinfo(name).file_size} bytes of {name}: more than allowed. {CURE}"
+            )
         return archive.read(name)
+    except ModelError:
+        raise
     except KeyError as error:
-        raise ModelError(f"'{path}' is not a model file, or it was cut off (it holds no {name}).") from error
+        raise ModelError(f"'{path}' is not a model file, or it was cut off (it holds no {name}). {CURE}") from error
     except DAMAGE as error:
-        raise ModelError(f"'{path}' is damaged: {name} cannot be read ({error}).") from error
+        raise ModelError(f"'{path}' is damaged: {name} cannot be read ({error}). {CURE}") from error
 
 
 def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str, Any]:
     try:
         metadata = json.loads(_read(archive, METADATA, MAX_METADATA_BYTES, path))
-        version, _ = int(metadata["format"]), [metadata[key] for key in DESCRIPTION]
+        version = int(metadata["format"])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"'{path}' is damaged: its {METADATA} is no description of a model.") from error
+        raise ModelError(f"'{path}' is damaged: its {METADATA} is no description of a model. {CURE}") from error
     if version > FORMAT:
         raise ModelError(
             f"'{path}' has format {version}, saved by invariance {metadata.get('library')}; "
             f"this version reads up to format {FORMAT}. Upgrade invariance."
         )
+    missing = [key for key in DESCRIPTION if key not in metadata]
+    if missing:
+        raise ModelError(f"'{path}' is damaged: its {METADATA} does not say {', '.join(missing)}. {CURE}")
     return metadata

@@ -1,0 +1,86 @@
+"""Commands killed at random moments: whether the file they replace is the old one, a whole new one, or broken.
+
+Run it from the repository with: python -m benchmarks.sudden_death 50
+Half of the kills hit `invariance fit`, half `invariance segment`. Of each, every other one comes at a moment drawn from
+the whole run, and every other one while the file is being written, because that takes only a small part of a run.
+"""
+
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+
+from tests.cli.sudden_death import BROKEN, NEW, Victim, prepare_fit, prepare_segment, wait_until_it_writes
+
+WRITING_SECONDS = {"fit": 0.005, "segment": 0.1}  # after which, at most, a command that writes is killed
+
+
+def start(victim: Victim) -> subprocess.Popen:
+    command = shutil.which("invariance", path=os.path.dirname(sys.executable)) or "invariance"
+    return subprocess.Popen([command, *victim.arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def kill_one(name: str, victim: Victim, seconds: float, is_writing: bool, rng: np.random.Generator) -> tuple[str, bool]:
+    """What is left of the file, and whether the command was still running when it was killed."""
+    victim.restore()
+    process = start(victim)
+    if is_writing:
+        wait_until_it_writes(victim, lambda: process.poll() is None)
+    time.sleep(rng.uniform(0, WRITING_SECONDS[name] if is_writing else seconds))
+    process.send_signal(signal.SIGKILL)
+    is_cut_short = process.wait() == -signal.SIGKILL
+    return victim.state, is_cut_short
+
+
+def kill_many(name: str, victim: Victim, n_kills: int, rng: np.random.Generator) -> bool:
+    """Kill a command so often and print what was left; returns whether all was well."""
+    started = time.perf_counter()
+    start(victim).wait()
+    seconds = time.perf_counter() - started
+    found: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+    most_left = n_cut_short = 0
+    for number in range(n_kills):
+        is_writing = number % 2 == 1
+        state, is_cut_short = kill_one(name, victim, seconds, is_writing, rng)
+        found[is_writing][state] += 1
+        n_cut_short += is_cut_short
+        most_left = max(most_left, len(victim.unfinished))
+    for is_writing, counts in found.items():
+        moment = "while the file was written" if is_writing else f"within the {seconds:.1f} s of a run"
+        listed = ", ".join(f"{state} {counts[state]}" for state in ("old", "new", BROKEN))
+        print(f"{name:8} {counts.total():3} kills {moment:28} {listed}", flush=True)
+    start(victim).wait()
+    is_well = found[False][BROKEN] + found[True][BROKEN] == 0 and victim.state == NEW and not victim.unfinished
+    print(
+        f"{name:8} {n_cut_short} of {n_kills} were still running when killed; at most {most_left} unfinished file lay "
+        f"about, after a whole run {len(victim.unfinished)}; that run's file is {victim.state}.",
+        flush=True,
+    )
+    return is_well
+
+
+def main() -> int:
+    n_kills = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        results = []
+        for name, prepare, n in (("fit", prepare_fit, n_kills // 2), ("segment", prepare_segment, -(-n_kills // 2))):
+            (Path(folder) / name).mkdir()
+            with redirect_stdout(io.StringIO()):
+                victim = prepare(Path(folder) / name)
+            results.append(kill_many(name, victim, n, rng))
+    print("All files are whole." if all(results) else "A file was broken, or something was left.")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
