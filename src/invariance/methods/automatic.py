@@ -24,6 +24,7 @@ TIMES_SMALL, TIMES_LARGE = 4, 20  # 3 to 5 were measured for small grey pictures
 CHEAP_SHARE = 0.6  # of the time left that the others may take in a round
 FIRST_SHARE, FIRST_TRIAL = 0.4, 0.15  # of the budget: after these no further method, no second fold, at first
 N_ERRORS, N_ERRORS_FIRST = 2, 3  # standard errors by which a method is clearly worse, and in the first round
+OVERRUN = 0.25  # of the budget that fitting a method far ahead may take beyond it
 CAUTION = 1.2  # forecasts are multiplied by it
 NO_TIME = ("the time was needed for the others", "there was no time for it")
 
@@ -136,7 +137,11 @@ class _Contest:
         seconds = {trial.name: self.forecasts[trial.name].fit(len(self.pictures)) for trial in ranked}
         left = self._left()
         in_time = [trial for trial in ranked if seconds[trial.name] <= left]
-        if in_time:
+        far_ahead = all(_is_clearly_worse(trial, ranked[0], N_ERRORS) for trial in ranked[1:])
+        if ranked[0] not in in_time and far_ahead and seconds[ranked[0].name] <= left + OVERRUN * self.budget:
+            winner = ranked[0]
+            why = f"'{winner.name}' is so far ahead that it may take some {seconds[winner.name] - left:.0f} s too long"
+        elif in_time:
             winner, why = _best(in_time)
         else:
             winner = min(ranked, key=lambda trial: seconds[trial.name])
