@@ -4,10 +4,12 @@ import multiprocessing
 import os
 import signal
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from invariance._core.files import atomic_path
 from invariance.cli import main
 from tests.cli.sudden_death import BROKEN, NEW, OLD, prepare_fit, prepare_segment, wait_until_it_writes
 
@@ -39,7 +41,8 @@ def test_a_killed_command_leaves_the_old_file_or_a_whole_new_one(victim, process
         if is_writing:
             wait_until_it_writes(victim, process.is_alive)
         time.sleep(rng.uniform(0, 0.02 if is_writing else 0.5))
-        os.kill(process.pid, getattr(signal, name))
+        with suppress(ProcessLookupError):  # it may have ended
+            os.kill(process.pid, getattr(signal, name))
         process.join()
         assert victim.state != BROKEN
         assert len(victim.unfinished) <= 1
@@ -55,3 +58,22 @@ def test_the_judge_knows_a_broken_file(victim):
     assert victim.state == OLD
     victim.target.write_bytes(victim.old[:-9])
     assert victim.state == BROKEN
+
+
+def test_what_killed_runs_left_goes_and_what_others_write_or_own_stays(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    for name in (".m-abcdefgh.unfinished.inv", ".other-12345678.unfinished.png", ".m-alive_00.unfinished.inv"):
+        (tmp_path / name).write_text("half of it")
+    (tmp_path / ".m-original.inv").write_text("somebody's own")
+    with open(tmp_path / ".m-alive_00.unfinished.inv") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with atomic_path(tmp_path / "m.inv") as neighbour:
+            neighbour.write_text("new")
+    assert sorted(os.listdir(tmp_path)) == [".m-alive_00.unfinished.inv", ".m-original.inv", "m.inv"]
+
+
+def test_the_longest_name_that_a_file_can_have_can_be_written(tmp_path):
+    path = tmp_path / f"{'ü' * 125}.inv"
+    with atomic_path(path) as neighbour:
+        neighbour.write_text("new")
+    assert os.listdir(tmp_path) == [path.name]

@@ -13,6 +13,7 @@ from invariance.codebooks.pruning import prune_tree
 from invariance.codebooks.trees import ClusteringTree, find_words
 from invariance.models import ModelError, load, save
 from invariance.models._container import write_container
+from invariance.models._persistence import _describe_model
 from tests import reference
 
 COMPILED = settings(max_examples=60, deadline=None, derandomize=True)
@@ -344,7 +345,7 @@ def test_a_forged_tree_is_refused(forest, described, forgery, tmp_path):
     model.trees_[-1] = forgery(model.trees_[-1])
     with pytest.raises(ModelError):
         save(model, tmp_path / "forged.zip")
-    write_container(tmp_path / "forged.zip", {}, skops.io.dumps(model))
+    write_container(tmp_path / "forged.zip", _describe_model(model), skops.io.dumps(model))
     with pytest.raises(ModelError, match="forged.zip"):
         load(tmp_path / "forged.zip")
 

@@ -10,6 +10,7 @@ from invariance.codebooks import KMeansCodebook
 from invariance.codebooks.posteriors import class_shares
 from invariance.models import ModelError, load, save
 from invariance.models._container import write_container
+from invariance.models._persistence import _describe_model
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,6 @@ def test_a_saved_codebook_codes_the_same(codebook, blobs, tmp_path):
 def test_forged_centres_are_refused(blobs, forged, tmp_path):
     model = KMeansCodebook(12, random_state=0).fit(blobs[0])
     model.kmeans_.cluster_centers_ = forged
-    write_container(tmp_path / "forged.zip", {}, skops.io.dumps(model))
+    write_container(tmp_path / "forged.zip", _describe_model(model), skops.io.dumps(model))
     with pytest.raises(ModelError, match="forged.zip.*centres"):
         load(tmp_path / "forged.zip")

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from invariance.datasets import make_glyphs, make_membranes
 from invariance.models import ModelError, load, save
 from invariance.models._container import PAYLOAD, write_container
+from invariance.models._persistence import _describe_model
 from tests.laws.catalogue import ESTIMATORS, EXPECTED_FAILURES, IMAGE_ESTIMATORS, PIXEL_ESTIMATORS, name_of
 
 every_image_estimator = pytest.mark.parametrize("estimator", IMAGE_ESTIMATORS + PIXEL_ESTIMATORS, ids=name_of)
@@ -167,7 +168,7 @@ def test_a_forged_graph_is_refused(estimator, changes, task, tmp_path):
     with pytest.raises(ModelError):
         save(model, path)
     assert not path.exists()
-    write_container(path, {}, skops.io.dumps(model))
+    write_container(path, _describe_model(model), skops.io.dumps(model))
     with pytest.raises(ModelError, match="forged.zip"):
         load(path)
 
@@ -177,7 +178,7 @@ def test_the_forged_files_are_whole_but_for_the_forgery(glyphs, tmp_path):
     images, labels = glyphs
     model = clone(IMAGE_ESTIMATORS[0]).fit(images, labels)
     path = tmp_path / "model.zip"
-    write_container(path, {}, skops.io.dumps(model))
+    write_container(path, _describe_model(model), skops.io.dumps(model))
     np.testing.assert_array_equal(answer(load(path), images), answer(model, images))
     with zipfile.ZipFile(path) as archive:
         assert zipfile.ZipFile(io.BytesIO(archive.read(PAYLOAD))).testzip() is None
