@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC, OneClassSVM
 
@@ -169,7 +170,15 @@ def test_one_class_finds_what_is_unusual():
     kernel = TangentDistance().fit(usual[:30])
     plain = OneClassSVM(nu=0.1, kernel="precomputed").fit(kernel(usual[:30]))
     rows = kernel(unusual, usual[:30])
-    np.testing.assert_allclose(machine.decision_function(unusual), plain.decision_function(rows), atol=1e-5)
+    np.testing.assert_allclose(machine.score_samples(unusual), plain.score_samples(rows), atol=1e-5)
+
+
+def test_new_images_are_called_unusual_about_as_often_as_nu_says():
+    digits = load_digits()
+    zeros, others = digits.images[digits.target == 0] / 16, digits.images[digits.target != 0][:200] / 16
+    machine = TangentOneClassSVM(nu=0.1).fit(zeros[:60])
+    assert 0.02 <= (machine.predict(zeros[60:]) == -1).mean() <= 0.2
+    assert (machine.predict(others) == -1).mean() > 0.95
 
 
 @pytest.mark.parametrize("definite", ["clip", "flip"])
@@ -177,8 +186,8 @@ def test_one_class_repairs_its_matrix_too(definite):
     machine = TangentOneClassSVM(TangentDistance(sigma=4.0), definite=definite).fit(TRAINING[0])
     assert machine.negative_share_ > 0
     repaired = machine.gram_.transform(machine.kernel_(TRAINING[0]))
-    expected = machine.svm_.decision_function(repaired)
-    np.testing.assert_allclose(machine.decision_function(TRAINING[0]), expected, atol=1e-4)
+    expected = machine.svm_.score_samples(repaired)
+    np.testing.assert_allclose(machine.score_samples(TRAINING[0]), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", [TangentDistance(sides="one"), TangentVectorKernel(sides="one")], ids=["TD", "TVK"])

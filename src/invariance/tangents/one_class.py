@@ -16,7 +16,8 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
     Parameters
     ----------
     kernel : a `TangentDistance` (the default) or a `TangentVectorKernel`, unfitted.
-    nu : the share of training images that may be called unusual.
+    nu : the share of usual images that may be called unusual. A machine's own offset is that of its training images,
+        each of which is its own nearest; here none counts for itself, so that new images are judged alike.
     definite : "clip", "flip" or None, see `TangentSVC`.
     """
 
@@ -30,9 +31,10 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
         """Learn from images (n, h, w[, c]) or flat rows of one kind."""
         nu = check_number("nu", self.nu, 1e-9, 1)
         images = validate_images(self, X, self.image_shape, reset=True)
-        self.svm_ = OneClassSVM(nu=nu, kernel="precomputed").fit(self._fit_gram(images))
+        gram = self._fit_gram(images)
+        self.svm_ = OneClassSVM(nu=nu, kernel="precomputed").fit(gram)
+        self.offset_ = float(np.quantile(_scores_without_themselves(self.svm_, gram), nu))
         self._keep_support(self.svm_)
-        self.offset_ = self.svm_.offset_
         return self
 
     def score_samples(self, X) -> np.ndarray:
@@ -50,3 +52,10 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
 
     def _unfitted_kernel(self):
         return TangentDistance() if self.kernel is None else clone(self.kernel)
+
+
+def _scores_without_themselves(svm: OneClassSVM, gram: np.ndarray) -> np.ndarray:
+    """Scores (n,) of the training images without what each adds to its own: what a new image can reach."""
+    scores = svm.score_samples(gram)
+    scores[svm.support_] -= svm.dual_coef_[0] * gram[svm.support_, svm.support_]
+    return scores
