@@ -342,3 +342,9 @@ def test_a_mistake_ends_in_one_clear_line_and_writes_nothing(mistake, fitted, he
     assert err.count("\n") == 1
     assert named in err
     assert sorted(here.rglob("*")) == before
+
+
+def test_a_folder_of_one_class_can_be_evaluated(grey_model, capsys):
+    grey_model("dark", 10, 3)
+    assert main(["evaluate", "m.inv", "folder", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == 1

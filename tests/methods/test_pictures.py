@@ -9,10 +9,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from invariance.datasets import make_glyphs
 from invariance.images import ImageError
-from invariance.methods import METHODS, PictureClassifier, draw_folds, folder, learn_facts, read_pictures, try_out
+from invariance.methods import (
+    METHODS,
+    PictureClassifier,
+    classifier,
+    draw_folds,
+    folder,
+    learn_facts,
+    read_pictures,
+    try_out,
+)
 from invariance.methods.pictures import as_one_kind, as_squares, has_colour
 from invariance.models import load, save
-from invariance.transformations import Reflections, Rotations
+from invariance.transformations import Identity, Reflections, Rotations
 
 QUICK = [name for name in METHODS if name != "tradeoff"]  # which takes 20 seconds for any number of pictures
 RNG = np.random.default_rng(0)
@@ -235,3 +244,14 @@ def test_many_pictures_are_read_so_small_that_they_fit_into_memory(pictures_fold
     found = read_pictures(pictures_folder)
     assert found.longest == 100
     assert {picture.shape for picture in found.pictures} == {(50, 100)}
+
+
+def test_nothing_irrelevant_leaves_pictures_as_they_are_and_copies_fit_into_memory(mixed, monkeypatch):
+    pictures, labels = mixed
+    plain = PictureClassifier("codebook", Identity(), random_state=0).fit(pictures, labels)
+    assert [np.shape(picture)[:2] for picture in plain.prepare(pictures)] == [np.shape(p)[:2] for p in pictures]
+    told = PictureClassifier("hierarchy", Reflections(), random_state=0).fit(pictures, labels)
+    squares, codes = told.prepare(pictures), np.arange(len(pictures))
+    assert len(told._with_copies(squares, codes)[1]) == 2 * len(codes)
+    monkeypatch.setattr(classifier, "MAX_COPY_BYTES", squares.nbytes)
+    np.testing.assert_array_equal(told._with_copies(squares, codes)[1], codes)

@@ -49,7 +49,8 @@ def run(
 
     found = read_folder(folder, strict)
     advice = advise(found.pictures, found.labels, budget, random_state=seed, n_jobs=jobs)
-    command = f"invariance fit {shlex.quote(str(folder))} -o model.inv --invariant-to {advice.text}"
+    told = f" --invariant-to {advice.text}" if advice.advised.parts else ""
+    command = f"invariance fit {shlex.quote(str(folder))} -o model.inv{told}"
     if figure_path is not None:
         from invariance.report import save_figure
         from invariance.report.advice_figures import advice_figure
@@ -89,9 +90,7 @@ def _print_advice(advice: "Advice", command: str) -> None:
 
 def command_to_compare(command: str) -> str:
     """The command that tries the advice with the library's methods, made from the one that fits a model."""
-    compared = command.replace("invariance fit", "invariance compare", 1).replace(" -o model.inv", "", 1)
-    # Where nothing is shown to help, the standard invariances are as good a try as any.
-    return compared.removesuffix(" --invariant-to identity")
+    return command.replace("invariance fit", "invariance compare", 1).replace(" -o model.inv", "", 1)
 
 
 def _print_table(console: "Console", title: str, findings: "list[Finding]") -> None:

@@ -65,7 +65,7 @@ def _print_comparison(comparison: "Comparison", command: str | None) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    n, facts = comparison.n_compared, comparison.facts
+    n, facts = comparison.n_drawn, comparison.facts
     drawn = f"; {n} of them, drawn at random, were used" if n < facts.n_pictures else ""
     console.print(f"{facts.sentence}{drawn}; {comparison.n_folds} folds.\n", soft_wrap=not console.is_terminal)
     table = Table(box=None, pad_edge=False)

@@ -53,9 +53,8 @@ def run(
 
     classifier = load_classifier(model, jobs)
     _check_classes(folder, classifier)
-    data = read_folder(folder, strict)
-    codes = {str(name): code for code, name in enumerate(classifier.classes_)}
-    answers = ask(classifier, data.pictures, classifier.classes_[[codes[label] for label in data.labels]])
+    data = read_folder(folder, strict, least_classes=1)
+    answers = ask(classifier, data.pictures, data.labels)
     if as_json:
         print(json.dumps(_as_json(answers) | {"skipped": list_skipped(data.skipped)}, indent=2))
         return
@@ -66,19 +65,17 @@ def run(
 
 def _check_classes(folder: Path, classifier: "PictureClassifier") -> None:
     """Refuse classes that the model has not learned, before any picture is read."""
+    from invariance.report.answers import list_names
+
     known = [str(name) for name in classifier.classes_]
     found = [path.name for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
     unknown = sorted(name for name in found if name not in known and not name.startswith("."))
     if unknown:
         raise ValueError(
-            f"folder '{folder}' has {_listed(unknown)}, which the model has not learned; it knows {_listed(known)}. "
+            f"folder '{folder}' has {list_names(unknown)}, which the model has not learned; "
+            f"it knows {list_names(known)}. "
             f"Rename or remove {'it' if len(unknown) == 1 else 'them'}, or fit a model with all classes."
         )
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:MAX_CLASSES_SHOWN])
-    return shown + (f" and {len(names) - MAX_CLASSES_SHOWN} more" if len(names) > MAX_CLASSES_SHOWN else "")
 
 
 def _figures_of_classes(answers: "Answers") -> list[ClassFigures]:
@@ -109,13 +106,9 @@ def _calibration_error(answers: "Answers") -> float:
 
 
 def _confusions(answers: "Answers") -> "list[tuple[str, str, int]]":
-    """Pairs of true and given class that differ, and how often, the most frequent first."""
-    import numpy as np
-
-    counts = answers.confusion * ~np.eye(len(answers.classes), dtype=bool)
-    pairs = np.argwhere(counts)
-    order = np.argsort(-counts[tuple(pairs.T)], kind="stable")
-    return [(str(answers.classes[i]), str(answers.classes[j]), int(counts[i, j])) for i, j in pairs[order]]
+    """Names of true and given classes that differ, and how often, the most frequent first."""
+    names = [str(name) for name in answers.classes]
+    return [(names[true], names[given], count) for true, given, count in answers.confusions]
 
 
 def _as_json(answers: "Answers") -> dict[str, Any]:

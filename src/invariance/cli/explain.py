@@ -72,7 +72,7 @@ def run(
         report = explain(fitted, images, settings=settings, random_state=seed)
     else:
         if on is not None:
-            folder = read_folder(on, strict)
+            folder = read_folder(on, strict, least_classes=1)
             answers = ask(fitted, folder.pictures, folder.labels)
         report = explain_answers(fitted, answers, settings, seed)
     report.save(path)

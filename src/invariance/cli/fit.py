@@ -1,6 +1,7 @@
 """`invariance fit`: from a folder of labelled pictures to a model that classifies others."""
 
 import json
+import shlex
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -157,15 +158,13 @@ def _print(plan: Plan, trial: "Trial | None", data: "PictureFolder", path: Path,
         )
     print(f"Time:     {seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in all.")
     print(f"Model:    {path.resolve()}")
-    print(f"Next:     invariance predict {path} PICTURES -o labels.csv")
+    print(f"Next:     invariance predict {shlex.quote(str(path))} PICTURES -o labels.csv")
 
 
 def _interval(trial: "Trial") -> tuple[float, float]:
-    """Where the accuracy lies with 95 % confidence (Wilson)."""
-    from scipy.stats import binomtest
+    from invariance.report.answers import likely_share
 
-    ends = binomtest(int(trial.is_right.sum()), int(trial.is_judged.sum())).proportion_ci(method="wilson")
-    return float(ends.low), float(ends.high)
+    return likely_share(int(trial.is_right.sum()), int(trial.is_judged.sum()))
 
 
 def _as_json(

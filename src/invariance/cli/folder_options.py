@@ -39,7 +39,11 @@ StrictOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all random draws.")]
 JobsOption = Annotated[
-    int, typer.Option(callback=check_jobs, help="Threads; -1 takes all cores. The results do not depend on it.")
+    int,
+    typer.Option(
+        callback=check_jobs,
+        help="Threads; -1 takes all cores. Results depend on it only where seconds decide what is tried.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
@@ -52,11 +56,11 @@ def parse_invariance(text: str | None) -> "TransformationSet | None":
     return None if text is None else with_border(parse_transformations(text), "edge")
 
 
-def read_folder(folder: Path, strict: bool) -> "PictureFolder":
+def read_folder(folder: Path, strict: bool, least_classes: int = 2) -> "PictureFolder":
     """The pictures of a folder; those that cannot be read are reported on standard error."""
     from invariance.methods import read_pictures
 
-    found = read_pictures(folder, strict)
+    found = read_pictures(folder, strict, least_classes)
     report_skipped(found.skipped)
     return found
 

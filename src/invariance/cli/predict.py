@@ -146,12 +146,15 @@ def _read(
 def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
     """A file to write the table to: `path`, whole or not at all, or standard output, at once or at the end.
 
-    Names of files that are no text in the system's encoding are written as the bytes that they are.
+    The table is UTF-8; names of files that are no text are written as the bytes that they are.
     """
     from invariance._core.files import atomic_path
 
     if path is not None:
-        with atomic_path(path) as neighbour, open(neighbour, "w", newline="", errors="surrogateescape") as file:
+        with (
+            atomic_path(path) as neighbour,
+            neighbour.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file,
+        ):
             yield file
         return
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -27,7 +27,7 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
     bag : a `BagOfFeatures`; None means the default one.
     C : of the support vector machine, for bags of mean squared length 1; it is adapted to what length they have.
     probability : whether `predict_proba` is learned, from scores of bags held out. The words themselves have seen all
-        labels, so that it is somewhat too sure.
+        labels, so that it is too sure, and much too sure where classes can hardly be told apart.
     n_jobs, random_state : handed to the bag if it has none of its own.
     """
 

@@ -111,10 +111,15 @@ class _Bench:
             self.untried[TEXTURE_VIEW] = NO_TIME
             return
         responses = filter_responses(self.pictures, self.n_jobs)
+        seconds = 0.0
         for level, parts in track(TEXTURE.items(), "trying invariances of textures", len(TEXTURE)):
+            if parts and not self._has_time(seconds):
+                self.untried[f"{name_together(parts)} of textures"] = NO_TIME
+                continue
             began = time.monotonic()
             distances = texture_distances(responses, level, seed, self.n_jobs)
             finding = self._find(parts, TEXTURE_VIEW, distances, began)
+            seconds = time.monotonic() - began
             if parts:
                 self.findings.append(finding)
             else:

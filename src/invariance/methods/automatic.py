@@ -137,7 +137,7 @@ class _Contest:
         seconds = {trial.name: self.forecasts[trial.name].fit(len(self.pictures)) for trial in ranked}
         left = self._left()
         in_time = [trial for trial in ranked if seconds[trial.name] <= left]
-        far_ahead = all(_is_clearly_worse(trial, ranked[0], N_ERRORS) for trial in ranked[1:])
+        far_ahead = len(ranked) > 1 and all(_is_clearly_worse(trial, ranked[0], N_ERRORS) for trial in ranked[1:])
         if ranked[0] not in in_time and far_ahead and seconds[ranked[0].name] <= left + OVERRUN * self.budget:
             winner = ranked[0]
             why = f"'{winner.name}' is so far ahead that it may take some {seconds[winner.name] - left:.0f} s too long"

@@ -12,9 +12,10 @@ from invariance.images import encode_labels
 from invariance.methods.catalogue import METHODS, Method
 from invariance.methods.light import even_light, part_with_light
 from invariance.methods.pictures import LONGEST, SIDE, as_one_kind, as_squares, learn_facts
+from invariance.transformations import Identity
 
 COPY_SIDE = 128  # of pictures whose copies a codebook is shown
-MAX_COPIES = 8
+MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
 N_TOGETHER = 256  # pictures that are prepared and classified at a time
 
 
@@ -25,7 +26,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
     ----------
     method : "jungle", "tangent", "hierarchy", "codebook", "texture" or "tradeoff"; `methods.METHODS` says what each is.
     transformations : Φ, what does not matter; None leaves it to the method. `Illumination` in it evens the light of all
-        pictures.
+        pictures; alone it leaves the rest to the method.
     longest : pictures with a longer side are made smaller.
 
     Pictures become grey if none has colours. Methods that compare whole pictures see squares of 32 pixels, cut from
@@ -53,7 +54,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         self.light_width_, self.phi_ = part_with_light(self.transformations)
         self.model_ = method.make(self.phi_, self.facts_, common)
-        pictures = self._prepare(X)
+        pictures = self.prepare(X)
         if self._is_shown_copies():
             pictures, codes = self._with_copies(pictures, codes)
         self.model_.fit(pictures, self.classes_[codes])
@@ -63,7 +64,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
         """Class probabilities (n, K)."""
         check_is_fitted(self)
         blocks = [
-            self.model_.predict_proba(self._prepare(X[start : start + N_TOGETHER]))
+            self.model_.predict_proba(self.prepare(X[start : start + N_TOGETHER]))
             for start in range(0, len(X), N_TOGETHER)
         ]
         return np.concatenate(blocks) if blocks else np.empty((0, len(self.classes_)))
@@ -88,15 +89,17 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
             lonely = self.classes_[np.bincount(codes).argmin()]
             raise ValueError(f"class '{lonely}' has one picture only; learning needs at least two. Add another.")
         if self.facts_.n_pictures > method.most:
+            others = [repr(name) for name, other in METHODS.items() if other.most >= self.facts_.n_pictures]
             raise ValueError(
                 f"method '{self.method}' takes at most {method.most} pictures; got {self.facts_.n_pictures}. "
-                f"Take 'jungle', 'hierarchy' or 'codebook', or fewer pictures."
+                f"Take {' or '.join([*others, 'fewer pictures'])}."
             )
 
     def _is_shown_copies(self) -> bool:
-        return self._method().copies and self.phi_ is not None
+        return self._method().copies and self.phi_ is not None and not isinstance(self.phi_, Identity)
 
-    def _prepare(self, X: Sequence[np.ndarray]) -> Any:
+    def prepare(self, X: Sequence[np.ndarray]) -> Any:
+        """Pictures as the estimator inside sees them: squares (n, side, side[, 3]), or a list of any sizes."""
         method = self._method()
         n_channels = self._n_channels(method)
         if method.whole:
@@ -115,6 +118,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
     def _with_copies(self, pictures: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The pictures and some of their transformed versions."""
         assert self.phi_ is not None
-        versions = self.phi_.subsample(MAX_COPIES).operators(pictures.shape[1:]).apply(pictures)
+        n_copies = max(1, min(MAX_COPIES, MAX_COPY_BYTES // pictures.nbytes))
+        versions = self.phi_.subsample(n_copies).operators(pictures.shape[1:]).apply(pictures)
         n_versions = versions.shape[1]
         return versions.reshape(-1, *pictures.shape[1:]), np.repeat(codes, n_versions)

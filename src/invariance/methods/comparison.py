@@ -19,6 +19,7 @@ from invariance.methods.pictures import SIDE, Facts, as_squares, learn_facts
 from invariance.methods.trial import Fold, Trial, draw_folds, try_out
 from invariance.transformations import TransformationSet
 from invariance.transformations.parsing import parse_transformations
+from invariance.transformations.sets import with_border
 
 MOST = 1000
 N_FOLDS = 5
@@ -78,12 +79,15 @@ class Contestant(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Contestants, the best first; untried : names and why; n_compared : pictures of which all were tried out."""
+    """Contestants, the best first; untried : names and why; n_compared : pictures that were held
+    out; n_drawn : these and those only learned from.
+    """
 
     contestants: list[Contestant]
     untried: dict[str, str]
     facts: Facts
     n_compared: int
+    n_drawn: int
     n_folds: int
     seconds: float
 
@@ -111,7 +115,7 @@ def compare(
     started = time.monotonic()
     deadline = started + check_number("budget", budget, 0)
     phis: dict[str | None, TransformationSet | None] = {None: None}
-    phis.update({text: parse_transformations(text) for text in invariances})
+    phis.update({text: with_border(parse_transformations(text), "edge") for text in invariances})
     for name in methods or ():
         check_choice("methods", name, tuple(METHODS))
     facts = learn_facts(pictures, encode_labels(labels, len(pictures))[1])
@@ -131,10 +135,10 @@ def compare(
     for _ in track(range(len(waiting)), "comparing methods"):
         name, text = min(waiting, key=lambda pair: ring.expected_seconds(pair[0], waiting[pair]))
         ring.let_in(name, text, waiting.pop((name, text)))
-    n_compared = sum(len(held) for _, held in folds)
+    n_compared, n_drawn = sum(len(held) for _, held in folds), sum(map(len, folds[0]))
     contestants = _rank(ring.contestants)
     seconds = time.monotonic() - started
-    return Comparison(contestants, untried | ring.untried, facts, n_compared, len(folds), seconds)
+    return Comparison(contestants, untried | ring.untried, facts, n_compared, n_drawn, len(folds), seconds)
 
 
 class _Ring:

@@ -24,7 +24,7 @@ class PictureFolder(NamedTuple):
     longest: int
 
 
-def read_pictures(folder: str | os.PathLike, strict: bool = False) -> PictureFolder:
+def read_pictures(folder: str | os.PathLike, strict: bool = False, least_classes: int = 2) -> PictureFolder:
     """Read `folder/<class>/<picture>`; unreadable ones are an error if `strict`, and listed in `skipped` if not.
 
     Longer sides are cut down to 320 pixels, or to fewer where there are thousands of pictures, so that all together
@@ -32,5 +32,6 @@ def read_pictures(folder: str | os.PathLike, strict: bool = False) -> PictureFol
     """
     n_files = max(1, len(image_paths(folder, recursive=True)))
     longest = min(LONGEST, isqrt(MEMORY // (n_files * BYTES_A_PIXEL)))
-    found = read_class_folder(folder, longest=longest, on_error="raise" if strict else "skip")
+    rule = "raise" if strict else "skip"
+    found = read_class_folder(folder, longest=longest, on_error=rule, least_classes=least_classes)
     return PictureFolder(found.images, found.labels, found.paths, found.skipped, longest)

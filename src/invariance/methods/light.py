@@ -15,7 +15,10 @@ REACH = 6.0  # deviations from black to white
 
 
 def part_with_light(phi: TransformationSet | None) -> tuple[float | None, TransformationSet | None]:
-    """The width of an `Illumination` that is a factor of Φ, None if there is none, and Φ without it."""
+    """The least width of an `Illumination` that is a factor of Φ, None if there is none, and Φ without it.
+
+    One inside a union is left there.
+    """
     if isinstance(phi, Illumination):
         return float(min(phi.widths)), None
     if not isinstance(phi, Product):

@@ -47,14 +47,21 @@ class Answers(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where that share lies for all such pictures, with 95 % confidence (Wilson)."""
-        ends = binomtest(int(self.is_right.sum()), len(self.codes)).proportion_ci(LEVEL, method="wilson")
-        return float(ends.low), float(ends.high)
+        """Where that share lies for all such pictures, with 95 % confidence."""
+        return likely_share(int(self.is_right.sum()), len(self.codes))
 
     @property
     def confusion(self) -> np.ndarray:
         """Counts (K, K) of true class by given class."""
         return confusion_matrix(self.codes, self.given, labels=np.arange(len(self.classes)))
+
+    @property
+    def confusions(self) -> list[tuple[int, int, int]]:
+        """Codes of true and given classes that differ, and how often, the most frequent first."""
+        counts = self.confusion * ~np.eye(len(self.classes), dtype=bool)
+        pairs = np.argwhere(counts)
+        order = np.argsort(-counts[tuple(pairs.T)], kind="stable")
+        return [(int(true), int(given), int(counts[true, given])) for true, given in pairs[order]]
 
     @property
     def picture_seconds(self) -> float:
@@ -81,6 +88,12 @@ class Reliability(NamedTuple):
         return float(np.average(gaps, weights=self.counts[is_filled]))
 
 
+def likely_share(n_right: int, n_all: int) -> tuple[float, float]:
+    """Where a share lies with 95 % confidence, of which so many of so many were seen (Wilson)."""
+    ends = binomtest(n_right, n_all).proportion_ci(LEVEL, method="wilson")
+    return float(ends.low), float(ends.high)
+
+
 def ask(classifier: Any, pictures: Sequence[np.ndarray], labels: Any) -> Answers:
     """Classify pictures whose true labels (n,) are known; each must be a class that the classifier has learned.
 
@@ -94,7 +107,7 @@ def ask(classifier: Any, pictures: Sequence[np.ndarray], labels: Any) -> Answers
     if unknown:
         more = f" and {len(unknown) - 1} other classes" if len(unknown) > 1 else ""
         raise ValueError(
-            f"the model has not learned '{unknown[0]}'{more}; it knows {_listed(list(code_of))}. "
+            f"the model has not learned '{unknown[0]}'{more}; it knows {list_names(list(code_of))}. "
             f"Leave such pictures out, or fit a model with them."
         )
     codes = np.array([code_of[str(label)] for label in labels])
@@ -115,6 +128,7 @@ def measure_reliability(confidence: np.ndarray, is_right: np.ndarray, n_bins: in
     return Reliability(edges, counts, *means)
 
 
-def _listed(names: list[str]) -> str:
+def list_names(names: list[str]) -> str:
+    """The first few of some names, each in quotes."""
     shown = ", ".join(f"'{name}'" for name in names[:MAX_LISTED])
     return shown + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")

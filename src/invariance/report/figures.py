@@ -23,7 +23,7 @@ SVG_STYLE = {"svg.hashsalt": "invariance", "svg.fonttype": "path"}
 def confusion_figure(counts: np.ndarray, class_names: Sequence[str], title: str = "") -> Figure:
     """Counts (classes, classes) of true class by predicted class; shaded by the share of the true class."""
     counts = np.asarray(counts)
-    n_classes = len(class_names)
+    class_names, n_classes = [printable(name) for name in class_names], len(class_names)
     longest = max(len(str(name)) for name in class_names)
     side = max(1.8, 0.62 * n_classes)
     figure = Figure(figsize=(side + 0.9 + 0.085 * longest, side + 0.9 + 0.06 * longest), layout="constrained")
@@ -33,13 +33,19 @@ def confusion_figure(counts: np.ndarray, class_names: Sequence[str], title: str 
     for (row, column), count in np.ndenumerate(counts):
         ink = "white" if shares[row, column] > 0.55 else INK
         axes.text(column, row, f"{count:g}", ha="center", va="center", color=ink, fontsize=10)
-    axes.set_xticks(range(n_classes), class_names, rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(n_classes), class_names)
+    slant = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if longest > 2 else {}
+    axes.set_xticks(range(n_classes), class_names, parse_math=False, **slant)
+    axes.set_yticks(range(n_classes), class_names, parse_math=False)
     axes.tick_params(length=0)
     axes.set(xlabel="predicted class", ylabel="true class")
     # The title stands above the whole figure: above the axes alone a long one would be cut off.
     figure.suptitle(title, fontsize=11, wrap=True)
     return figure
+
+
+def printable(name: object) -> str:
+    """A name as text that can be drawn and written: bytes of a file system that are no text are spelled out."""
+    return str(name).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def bar_figure(values: Mapping[str, float], label: str, title: str = "", limit: float | None = None) -> Figure:

@@ -101,7 +101,7 @@ class Report:
     def save(self, path: str | os.PathLike) -> None:
         """Write the page; an interrupted write leaves an old file whole."""
         with atomic_path(path) as neighbour:
-            neighbour.write_text(self.to_html(), encoding="utf-8")
+            neighbour.write_text(self.to_html(), encoding="utf-8", errors="backslashreplace")
 
     def _repr_html_(self) -> str:
         """The report inside a notebook, in a frame so that its style stays its own."""

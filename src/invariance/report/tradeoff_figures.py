@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from invariance.report.figures import INK
+from invariance.report.figures import INK, printable
 from invariance.tradeoff.reasoning import class_shares
 
 MAX_TASKS_SHOWN = 30
@@ -53,13 +53,14 @@ def weights_by_size_figure(
 
 def similarity_figure(similarity: np.ndarray, names: Sequence[str], title: str = "") -> Figure:
     """How alike tasks or classes are by their weights (n, n), as a shaded matrix."""
-    n, longest = len(names), max(map(len, map(str, names)))
+    names = [printable(name) for name in names]
+    n, longest = len(names), max(map(len, names))
     side = max(2.4, 0.3 * n)
     figure = Figure(figsize=(side + 0.9 + 0.085 * longest, side + 0.5 + 0.06 * longest), layout="constrained")
     axes = figure.subplots()
     shown = axes.imshow(similarity, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(n), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
-    axes.set_yticks(range(n), names, fontsize=8)
+    axes.set_xticks(range(n), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8, parse_math=False)
+    axes.set_yticks(range(n), names, fontsize=8, parse_math=False)
     figure.colorbar(shown, ax=axes, label="overlap of the weights", shrink=0.8)
     figure.suptitle(title, fontsize=11, wrap=True)
     return figure

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from invariance.methods import PictureClassifier
-from invariance.methods.pictures import as_one_kind
 from invariance.report.answers import Answers
 from invariance.report.figures import GREEN, ORANGE, RED
 from invariance.report.report import Report
@@ -20,7 +19,7 @@ MAX_COMPARED = 200  # pictures of the folder among which the nearest are sought
 def show_tangent(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
     """Training pictures that are nearest to some of the pictures."""
     kernel = classifier.model_.base_kernels_[0]
-    phi = "shifts of one pixel" if classifier.transformations is None else repr(classifier.transformations)
+    phi = "shifts of one pixel" if classifier.phi_ is None else repr(classifier.phi_)
     report.text(
         f"Pictures are compared as grey squares of {kernel.images_.shape[1]} pixels. Their distance is the least over "
         f"{phi}, and what small shifts, turns, zooms, stretches and shears could explain is left out of it. The nearer "
@@ -56,7 +55,7 @@ def show_texture(report: Report, classifier: PictureClassifier, answers: Answers
     )
     rows = _striking(answers, rng)
     among = np.union1d(rows, rng.permutation(len(answers.codes))[:MAX_COMPARED])
-    pictures = as_one_kind([answers.pictures[row] for row in among], 1, classifier.longest)
+    pictures = list(classifier.prepare([answers.pictures[row] for row in among]))
     features = np.asarray(words.transform(pictures), np.float64)
     likeness = np.exp(0.5 * kernel.gamma_ * additive_chi2_kernel(features))
     np.fill_diagonal(likeness, -1)  # a picture is not its own neighbour

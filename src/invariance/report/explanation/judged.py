@@ -28,7 +28,7 @@ def show_confusions(report: Report, answers: Answers) -> None:
     if len(names) <= MAX_CLASSES_SHOWN:
         report.figure(confusion_figure(counts, names), "True class against the class given; dark is a large share.")
     else:
-        rows = _confusions(counts, names)
+        rows = _confusions(answers, names)
         report.table(
             ("true class", "taken for", "times", "share of the class"), rows, "The most frequent confusions."
         ) if rows else report.text("Nothing was confused.")
@@ -88,14 +88,11 @@ def _said(answers: Answers, row: int) -> str:
     return f"{answers.classes[answers.given[row]]}, {answers.confidence[row]:.0%}"
 
 
-def _confusions(counts: np.ndarray, names: list[str]) -> list[tuple]:
-    wrong = counts - np.diag(np.diag(counts))
-    order = np.argsort(-wrong, axis=None, kind="stable")[:N_CONFUSIONS]
-    pairs = (np.unravel_index(place, counts.shape) for place in order)
+def _confusions(answers: Answers, names: list[str]) -> list[tuple]:
+    n_pictures = answers.confusion.sum(axis=1)
     return [
-        (names[true], names[given], int(wrong[true, given]), f"{wrong[true, given] / counts[true].sum():.0%}")
-        for true, given in pairs
-        if wrong[true, given]
+        (names[true], names[given], count, f"{count / n_pictures[true]:.0%}")
+        for true, given, count in answers.confusions[:N_CONFUSIONS]
     ]
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from invariance.methods import METHODS, PictureClassifier
-from invariance.methods.pictures import as_one_kind
 from invariance.report.answers import Answers
 from invariance.report.codebook_figures import word_figure, word_map_figure
 from invariance.report.explanation.compared import show_tangent, show_texture
@@ -83,7 +82,7 @@ def show_codebook(report: Report, classifier: PictureClassifier, answers: Answer
         )
         return
     rows = rng.permutation(len(answers.codes))[:N_PICTURES_OF_WORDS]
-    pictures = as_one_kind([answers.pictures[row] for row in rows], classifier.facts_.n_channels, classifier.longest)
+    pictures = list(classifier.prepare([answers.pictures[row] for row in rows]))
     for picture, row in zip(pictures[:N_MAPS], rows[:N_MAPS], strict=False):
         label = answers.classes[answers.codes[row]]
         report.figure(

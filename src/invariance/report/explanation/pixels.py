@@ -78,8 +78,7 @@ def _show_labelled(report: Report, segmenter: JungleSegmenter, images: Sequence[
     ).images(
         shown,
         titles,
-        f"{min(len(images), N_IMAGES)} of {len(images)} images, each beside its labels; of an image larger than "
-        f"{LARGEST} pixels a side its middle.",
+        f"Images, each beside its labels; of an image larger than {LARGEST} pixels a side its middle.",
         side=420,
     )
 

@@ -69,7 +69,7 @@ def explain_answers(
         show_calibration(report, answers)
         show_changes(report, classifier, answers, rng)
     show_learned(report, classifier, answers, rng)
-    _showwrite_out(report, classifier)
+    _show_code(report, classifier)
     return report
 
 
@@ -122,7 +122,7 @@ def _settings(classifier: PictureClassifier, settings: Mapping[str, Any] | None)
     return {**(settings or {}), **own, **facts, "estimator inside": write_out(classifier.model_)}
 
 
-def _showwrite_out(report: Report, classifier: PictureClassifier) -> None:
+def _show_code(report: Report, classifier: PictureClassifier) -> None:
     made = write_out(classifier)
     names = sorted(set(re.findall(r"\b[A-Z]\w+(?=\()", made)) - {"PictureClassifier"})
     lines = [
@@ -134,6 +134,7 @@ def _showwrite_out(report: Report, classifier: PictureClassifier) -> None:
         "classifier.fit(folder.pictures, folder.labels)",
     ]
     report.section("To repeat it").text(
-        "With the training pictures in FOLDER these lines make the same model again. The settings, also those of the "
-        "estimator inside where they are not the defaults, and the versions of the software stand below."
+        "With the training pictures in FOLDER these lines make the same model again, if it has a seed. The settings, "
+        "also those of the estimator inside where they are not the defaults, and the versions of the software stand "
+        "below."
     ).code("\n".join(lines))
