@@ -145,7 +145,7 @@ HIERARCHIES = (
     Experiment(
         "rotated_images", "Wibisono10", "table 1",
         "30 images a class, each with a copy rotated at random; the nearest original is the copy's own, or its class.",
-        ("mnist", "caltech101"), reproductions.rotated_images, 3, 5,
+        ("mnist", "caltech101"), reproductions.rotated_images, 15, 5,
         differs="The paper has 50 trials.",
         claims=tuple(
             Claim(f"histograms are better than inner products, {name}", f"{name}, rates in %",
