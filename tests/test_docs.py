@@ -42,6 +42,7 @@ def test_code_of_pages_runs(page):
     variables = {}
     for block in PYTHON.findall(page.read_text()):
         exec(compile(block, page.name, "exec"), variables)
+    assert any(getattr(value, "__module__", "").startswith("invariance") for value in variables.values())
 
 
 def test_every_method_page_says_when_not_to_use_it_and_has_code_that_runs():

@@ -5,6 +5,7 @@ import pytest
 
 from invariance.report import profile_figure, save_figure
 from invariance.transformations import InvarianceProfile
+from tests.report.drawing import assert_nothing_is_cut_off
 
 PROFILES = {
     "pixels": InvarianceProfile(np.linspace(1, 3, 20), np.linspace(2, 4, 50)),
@@ -53,10 +54,4 @@ def test_one_profile_is_enough_and_nothing_to_see_is_drawn_too():
 
 
 def test_nothing_is_cut_off(figure):
-    figure.draw_without_rendering()
-    drawn = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
-    slack = 0.03
-    assert min(drawn.x0, drawn.y0) >= -slack
-    assert drawn.x1 <= width + slack
-    assert drawn.y1 <= height + slack
+    assert_nothing_is_cut_off(figure)

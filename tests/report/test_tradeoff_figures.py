@@ -6,6 +6,7 @@ import pytest
 from invariance.report import save_figure, similarity_figure, weights_by_size_figure, weights_figure
 from invariance.tradeoff import TradeoffClassifier
 from invariance.tradeoff.tasks import make_tasks
+from tests.report.drawing import assert_nothing_is_cut_off
 
 KERNELS = ["patches", "rotated", "scaled"]
 
@@ -26,16 +27,6 @@ def bars_of(axes):
     widths = [[bar.get_width() for bar in container] for container in axes.containers]
     starts = [[bar.get_x() for bar in container] for container in axes.containers]
     return np.transpose(widths), np.transpose(starts)
-
-
-def assert_nothing_is_cut_off(figure):
-    figure.draw_without_rendering()
-    drawn = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
-    slack = 0.03
-    assert min(drawn.x0, drawn.y0) >= -slack
-    assert drawn.x1 <= width + slack
-    assert drawn.y1 <= height + slack
 
 
 def legend_of(figure):

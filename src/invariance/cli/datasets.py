@@ -2,9 +2,9 @@
 
 import json
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from invariance.cli.folder_options import JsonOption
 
 if TYPE_CHECKING:
     from invariance.datasets import DatasetStatus
@@ -18,7 +18,7 @@ EXAMPLES = """Examples:
   invariance datasets --json"""
 
 
-def run(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")] = False) -> None:
+def run(as_json: JsonOption = False) -> None:
     """List the data sets: which are here, which are missing, and how to get those."""
     from invariance.datasets import list_datasets
 

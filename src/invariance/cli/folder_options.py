@@ -65,6 +65,21 @@ def read_folder(folder: Path, strict: bool, least_classes: int = 2) -> "PictureF
     return found
 
 
+def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
+    """Files, and the images of folders, also of their sub-folders if `recursive`, each once."""
+    from invariance.images import image_paths
+
+    files: dict[Path, None] = {}
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
+        found = image_paths(path, recursive=recursive) if path.is_dir() else [path]
+        if not found:
+            raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
+        files.update(dict.fromkeys(found))
+    return list(files)
+
+
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
     """One line on standard error for each of the first few files that were skipped, and how many more there are."""
     for _, reason in skipped[:MAX_SKIPPED_SHOWN]:

@@ -18,6 +18,7 @@ from invariance.cli.folder_options import (
     JsonOption,
     ModelArgument,
     StrictOption,
+    list_files,
     list_skipped,
     load_classifier,
     report_skipped,
@@ -60,7 +61,7 @@ def run(
 ) -> None:
     """Classify pictures: a table of path, label, and a probability for each class."""
     path = None if output is None else check_output(output, (".csv",))
-    files = _picture_files(pictures)
+    files = list_files(pictures, recursive=True)
     classifier = load_classifier(model, jobs)
     classes = [str(name) for name in classifier.classes_]
     skipped: list[tuple[Path, str]] = []
@@ -85,21 +86,6 @@ def run(
         listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
         print(f"Classified {n} pictures in {seconds:.1f} s ({1000 * seconds / n:.1f} ms each): {listed}.")
         print(f"Table: {path.resolve()}")
-
-
-def _picture_files(pictures: Iterable[Path]) -> list[Path]:
-    """The files, those of folders and their sub-folders too, each once."""
-    from invariance.images import image_paths
-
-    files: dict[Path, None] = {}
-    for path in pictures:
-        if not path.exists():
-            raise FileNotFoundError(f"picture '{path}' does not exist. Check the path.")
-        found = image_paths(path, recursive=True) if path.is_dir() else [path]
-        if not found:
-            raise FileNotFoundError(f"folder '{path}' holds no pictures. Name another.")
-        files.update(dict.fromkeys(found))
-    return list(files)
 
 
 def _classify(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.folder_options import JsonOption
+
 if TYPE_CHECKING:
     from invariance.experiments.experiment import Experiment
     from invariance.experiments.results import Result
@@ -35,7 +37,7 @@ def run(
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each. Default: its own number, see --list.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run; those after it take the next ones.")] = 0,
     afresh: Annotated[bool, typer.Option("--afresh", help="Run also what is kept from before.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")] = False,
+    as_json: JsonOption = False,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -1,13 +1,13 @@
 """`invariance segment`: a model labels every pixel of images and stacks."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from invariance.cli.folder_options import JobsOption
+from invariance.cli.folder_options import JobsOption, list_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,7 @@ def run(
     from invariance.images import open_stack
 
     _check_folder(output)
-    files = _image_files(images)
+    files = list_files(images)
     segmenter = _load(model).set_params(n_jobs=jobs)
     # Stacks are opened twice, so that a bad one is found before any work and yet only one is in memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
@@ -90,21 +90,6 @@ def _made(folder: Path) -> Iterator[None]:
     finally:
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def _image_files(images: Iterable[Path]) -> list[Path]:
-    """The files, those of folders too, each once."""
-    from invariance.images import image_paths
-
-    files: dict[Path, None] = {}
-    for path in images:
-        if not path.exists():
-            raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
-        found = image_paths(path) if path.is_dir() else [path]
-        if not found:
-            raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
-        files.update(dict.fromkeys(found))
-    return list(files)
 
 
 def _load(path: Path) -> "JungleSegmenter":

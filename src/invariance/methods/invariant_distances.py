@@ -29,9 +29,7 @@ def background_of(squares: np.ndarray) -> float:
     return float((rows.mean() + columns.mean()) / 2)
 
 
-def least_distances(
-    squares: np.ndarray, phi: TransformationSet, n_jobs: int | None = None, label: str | None = None
-) -> np.ndarray:
+def least_distances(squares: np.ndarray, phi: TransformationSet, n_jobs: int | None = None) -> np.ndarray:
     """The mean (n, n) of min_φ |φx - y|² and min_φ |x - φy|² for all pairs of pictures (n, h, w) float32.
 
     What a geometric φ brings in from outside has the grey of the background. Evened illumination is compared with
@@ -46,7 +44,7 @@ def least_distances(
         for start in range(0, len(stack), N_TOGETHER)
     ]
     least = np.full((len(squares), len(squares)), np.inf, np.float32)
-    for some in iterate_jobs(partial(_least_of_some, squares, background), tasks, n_jobs, label):
+    for some in iterate_jobs(partial(_least_of_some, squares, background), tasks, n_jobs):
         np.minimum(least, some, out=least)
     return (least.astype(np.float64) + least.T) / 2
 

@@ -10,7 +10,7 @@ COLOURS = {HELPS: GREEN, HURTS: RED, NO_DIFFERENCE: BLUE, UNCLEAR: GREY}
 MARKERS = {HELPS: "^", HURTS: "v", NO_DIFFERENCE: "s", UNCLEAR: "o"}  # for eyes that see no colours, and for paper
 
 
-def advice_figure(advice: Advice, title: str = "") -> Figure:
+def advice_figure(advice: Advice) -> Figure:
     """Differences in the share right to ignoring nothing, in points, with their 95 % intervals; the best first.
 
     One panel a way of comparing pictures, the one that leads first; combinations stand below the single ones, what is
@@ -22,7 +22,7 @@ def advice_figure(advice: Advice, title: str = "") -> Figure:
     longest = max((len(finding.name) for panel in panels for finding in panel), default=10)
     n_rows = sum(len(panel) for panel in panels)
     figure = Figure(
-        figsize=(4.4 + 0.075 * longest, 0.75 + 0.27 * n_rows + 0.8 * len(panels) + 0.3 * bool(title)),
+        figsize=(4.4 + 0.075 * longest, 0.75 + 0.27 * n_rows + 0.8 * len(panels)),
         layout="constrained",
     )
     heights = [len(panel) + 1.5 for panel in panels]
@@ -37,7 +37,6 @@ def advice_figure(advice: Advice, title: str = "") -> Figure:
         all_axes[0].plot([], [], MARKERS[verdict], color=COLOURS[verdict], label=verdict)[0] for verdict in COLOURS
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK)
-    figure.suptitle(title, fontsize=11, wrap=True)
     return figure
 
 
