@@ -215,7 +215,7 @@ def test_holms_correction():
 
 
 def test_the_figure_shows_every_finding_with_its_interval(turned, tmp_path):
-    figure = advice_figure(turned, "what helps")
+    figure = advice_figure(turned)
     axes = figure.axes[0]
     expected = [*turned.of_view(turned.view), *turned.best_combinations()]
     assert [label.get_text() for label in axes.get_yticklabels()] == [finding.name for finding in expected]
