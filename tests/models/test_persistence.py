@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from invariance.methods import PictureClassifier
 from invariance.models import ModelError, _container, _trusted, describe, load, save
 
 X, y = load_iris(return_X_y=True)
@@ -423,6 +424,20 @@ def test_records_check_themselves_when_loaded(path):
     model = Router().fit(X, y)
     model.dags_[0].children[0] = 99
     assert "children lead outside the graph" in refusal(save, model, path, trusted=OURS)
+
+
+def test_a_model_of_another_version_that_lacks_a_parameter_is_refused(path):
+    model = Router().fit(X, y)
+    del model.kind
+    assert "a Router lacks kind" in refusal(save, model, path, trusted=OURS)
+
+
+def test_a_picture_classifier_of_another_version_is_refused(path):
+    model = PictureClassifier("hierarchy", random_state=0)
+    model.fit(np.random.default_rng(0).random((4, 16, 16)), ["a", "a", "b", "b"])
+    save(model, path)
+    del model.phi_
+    assert "it lacks phi_" in refusal(save, model, path)
 
 
 def test_forged_sparse_indices_are_refused(path):

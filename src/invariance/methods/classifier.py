@@ -16,6 +16,7 @@ from invariance.transformations import Identity
 
 COPY_SIDE = 128  # of pictures whose copies a codebook is shown
 MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
+FITTED = ("classes_", "facts_", "light_width_", "phi_", "model_")
 N_TOGETHER = 256  # pictures that are prepared and classified at a time
 
 
@@ -77,6 +78,12 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
         """Pictures as methods that compare whole ones see them: (n, 32, 32) or (n, 32, 32, 3)."""
         check_is_fitted(self)
         return self._evened(as_squares(X, SIDE, self._n_channels(self._method())))
+
+    def check_loaded(self) -> None:
+        """Refuse a fitted model of another version of the library, which lacks what this one needs."""
+        missing = [name for name in FITTED if not hasattr(self, name)]
+        if 0 < len(missing) < len(FITTED):
+            raise ValueError(f"it lacks {', '.join(missing)}: another version of the library saved it; train it again")
 
     def _method(self) -> Method:
         return METHODS[check_choice("method", self.method, tuple(METHODS))]

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 
 def check_contents(model: Any) -> None:
-    """Raise ValueError if an index stored in the model leads outside its array.
+    """Raise ValueError if a part of the model lacks what it needs or an index in it leads outside its array.
 
     A class of the library that stores such indices has a method `check_loaded()` that raises ValueError; it is called
     here for each of them, wherever in the model it lies. Sparse matrices and scikit-learn's boosted trees are checked
@@ -16,6 +17,8 @@ def check_contents(model: Any) -> None:
     """
     for part in _parts(model):
         kind = type(part)
+        if isinstance(part, BaseEstimator):
+            _check_parameters(part)
         if hasattr(kind, "check_loaded"):
             part.check_loaded()
         elif kind.__module__.startswith("scipy.sparse") and hasattr(part, "check_format"):
@@ -23,6 +26,15 @@ def check_contents(model: Any) -> None:
         elif kind.__name__ == "HistGradientBoostingClassifier" and hasattr(part, "_predictors"):
             for predictor in (tree for trees in part._predictors for tree in trees):
                 _check_tree(predictor, part.n_features_in_)
+
+
+def _check_parameters(estimator: BaseEstimator) -> None:
+    missing = sorted(set(estimator._get_param_names()) - set(vars(estimator)))
+    if missing:
+        raise ValueError(
+            f"a {type(estimator).__name__} lacks {', '.join(missing)}: another version of its library saved it; "
+            f"train it again"
+        )
 
 
 def _check_tree(predictor: Any, n_features: int) -> None:
