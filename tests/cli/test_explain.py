@@ -30,6 +30,7 @@ SHOWN_WITH_PICTURES = {
     "hierarchy": "speaks most for it",
     "tangent": "Framed in orange",
     "texture": "Framed in orange",
+    "objects": "Framed in orange",
     "tradeoff": "kernels by their mean share",
 }
 
@@ -62,10 +63,15 @@ def _change_few_pictures(monkeypatch):
 @pytest.fixture(scope="module")
 def fitted():
     """A model of every method."""
-    pictures, labels = stripes(12, 0)
+    task, large_task = stripes(12, 0), stripes(4, 0, side=64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(METHODS, "tradeoff", METHODS["tradeoff"]._replace(make=few_kernels))
-        return {name: PictureClassifier(name, n_jobs=1, random_state=0).fit(pictures, labels) for name in METHODS}
+        return {
+            name: PictureClassifier(name, n_jobs=1, random_state=0).fit(
+                *(large_task if method.least_side > 1 else task)
+            )
+            for name, method in METHODS.items()
+        }
 
 
 @pytest.fixture(scope="module")

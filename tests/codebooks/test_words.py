@@ -82,6 +82,21 @@ def test_threads_and_paths_change_nothing(pictures, tmp_path):
     assert not np.array_equal(first, clone(model).set_params(random_state=4).fit(arrays).transform(arrays))
 
 
+def test_a_descriptor_that_can_describes_no_more_than_is_learned_from(pictures):
+    asked = []
+
+    class FewPixels(Pixels):
+        def describe_some(self, image, rows):
+            asked.append(len(rows))
+            return self.describe_all(image)[rows]
+
+    words = [
+        WordHistograms(kind(), 5, n_training=60, random_state=0).fit(pictures).words_ for kind in (Pixels, FewPixels)
+    ]
+    np.testing.assert_array_equal(*words)
+    assert asked == [10] * len(pictures)
+
+
 def test_few_vectors_a_picture_are_enough_to_learn_from(pictures):
     model = WordHistograms(Pixels(), 6, n_training=6, random_state=0).fit(pictures)
     # With one vector a picture every word is one of the vectors.

@@ -25,6 +25,15 @@ def test_vectors_are_the_sift_of_windows_around_their_places(picture):
     np.testing.assert_array_equal(SiftWindows().describe(picture, boxes), vectors)
 
 
+@pytest.mark.parametrize("channels", ["grey", "opponent"])
+def test_some_windows_are_described_as_among_all(channels, picture):
+    """Not even the large ones alone, which OpenCV sees in a reduced image."""
+    descriptor = DenseSift(5, (6, 20), channels)
+    vectors = descriptor.describe_all(picture)
+    for rows in ([3, 7, len(vectors) - 1], [len(vectors) - 2], []):
+        np.testing.assert_array_equal(descriptor.describe_some(picture, rows), vectors[rows])
+
+
 @pytest.mark.parametrize(("shape", "side", "step"), [((50, 70), 16, 6), ((16, 16), 16, 3), ((17, 40), 4, 5)])
 def test_a_grid_is_as_large_as_fits_and_in_the_middle(shape, side, step):
     boxes = grid_boxes(shape, side, step)

@@ -29,6 +29,7 @@ SPEEDS = {
     "hierarchy": Speed(0.5, 0.005, 0.004, (0.6, 0.9)),
     "tangent": Speed(1.0, 6e-5, 0.05, (0.8, 0.96)),
     "texture": Speed(1.0, 0.15, 0.09, (0.3, 0.5)),
+    "objects": Speed(1.0, 0.05, 0.03, (0.5, 0.6)),
     "tradeoff": Speed(20.0, 5e-4, 0.1, (0.97, 0.99)),
 }
 
@@ -130,7 +131,7 @@ def test_a_small_first_round_keeps_whoever_is_not_far_behind(world):
 def test_a_method_far_ahead_at_first_is_chosen_though_there_is_no_time_to_try_it_again(world):
     world.speeds["texture"] = Speed(1.0, 0.15, 0.09, (0.99, 1.0))
     world.speeds |= {
-        name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent")
+        name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent", "objects")
     }
     choice = choose(*task(500, 128), budget=120)
     assert choice.classifier.method == "texture"
@@ -138,7 +139,7 @@ def test_a_method_far_ahead_at_first_is_chosen_though_there_is_no_time_to_try_it
 
 def test_a_method_far_ahead_may_take_a_little_longer_than_the_budget_but_no_more(world):
     world.speeds |= {
-        name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent")
+        name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent", "objects")
     }
     world.speeds["texture"] = Speed(0.1, 0.25, 0.09, (0.99, 1.0))
     choice = choose(*task(500, 128), budget=120)
@@ -150,6 +151,7 @@ def test_a_method_far_ahead_may_take_a_little_longer_than_the_budget_but_no_more
 
 def test_textures_are_for_large_pictures(world):
     assert "28 x 28" in choose(*task(100, 28)).skipped["texture"]
+    assert "28 x 28" in choose(*task(100, 28)).skipped["objects"]
     choose(*task(100, 128))
     assert "texture" in names(world)
 

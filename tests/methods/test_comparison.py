@@ -94,6 +94,8 @@ def test_what_would_only_repeat_what_is_known_is_not_tried():
     assert not _is_known("jungle", Rotations(8), facts)
     assert not _is_known("codebook", Rotations(8), facts)
     assert not _is_known("jungle", None, facts)
+    assert _is_known("objects", Shifts(1), facts)
+    assert not _is_known("objects", Rotations(8), facts)  # which it refuses, and says so
 
 
 def test_every_method_is_among_those_compared():

@@ -48,6 +48,7 @@ class MethodName(StrEnum):
     hierarchy = "hierarchy"
     codebook = "codebook"
     texture = "texture"
+    objects = "objects"
     tradeoff = "tradeoff"
 
 

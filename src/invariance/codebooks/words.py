@@ -34,7 +34,8 @@ class WordHistograms(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     descriptor : what gives a picture its vectors: `describe_all(image) -> (n, D)`, and for `levels` over 1
-        `places(shape) -> (n, 2)`, the rows and columns that the vectors belong to.
+        `places(shape) -> (n, 2)`, the rows and columns that the vectors belong to. One that also has
+        `describe_some(image, rows)` is asked for no more than the vectors that words are found among.
     n_words : how many words there are; n_training : how many vectors they are found among, equally many a picture.
     by_class : whether the words are found class by class, an equal number in each; else among all vectors together.
     levels : how many levels the spatial pyramid has; level l divides the picture into 2^l x 2^l cells and counts the
@@ -178,11 +179,17 @@ def _count_cells(words: np.ndarray, places: np.ndarray, n_sides: int, n_words: i
 
 def _draw_vectors(images, descriptor, n_each: int, task) -> np.ndarray:
     index, rng = task
-    vectors = _describe(descriptor, _load(images[index]))
-    if len(vectors) <= n_each:
-        return vectors
-    # A copy, so that the picture's other vectors can go.
-    return vectors[np.sort(rng.choice(len(vectors), n_each, replace=False))]
+    image = _load(images[index])
+    if hasattr(descriptor, "describe_some"):
+        rows = _draw_rows(len(descriptor.places(image.shape)), n_each, rng)
+        return np.ascontiguousarray(descriptor.describe_some(image, rows), np.float32)
+    vectors = _describe(descriptor, image)
+    return vectors[_draw_rows(len(vectors), n_each, rng)]  # a copy, so that the picture's other vectors can go
+
+
+def _draw_rows(n_rows: int, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of as many rows, in their order, or of all if there are fewer."""
+    return np.sort(rng.choice(n_rows, n_drawn, replace=False)) if n_rows > n_drawn else np.arange(n_rows)
 
 
 def _describe(descriptor, image: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """SIFT everywhere: at every place of a grid, in windows of a few fixed sizes."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -39,9 +40,13 @@ class DenseSift(BaseEstimator):
 
     def describe_all(self, image: np.ndarray) -> np.ndarray:
         """The windows of an image (h, w) or (h, w, 3 or 4) as float32 (n, 128) or (n, 384), radius by radius."""
+        return self.describe_some(image, slice(None))
+
+    def describe_some(self, image: np.ndarray, rows: Any) -> np.ndarray:
+        """Some rows of `describe_all`, in the time that so many windows take."""
         channels = check_choice("channels", self.channels, CHANNELS)
         image = check_image(image)
-        boxes = self._boxes(image.shape)
+        boxes = self._boxes(image.shape)[rows]
         return np.hstack([SiftWindows().describe(plane, boxes) for plane in split_channels(image, channels)])
 
     def places(self, shape: Sequence[int]) -> np.ndarray:

@@ -94,7 +94,7 @@ class _Contest:
         self.budget, self.deadline = budget, time.monotonic() + budget
         self.forecasts = {name: Forecast(METHODS[name].growth) for name in classifiers}
         self.contenders = [name for name in classifiers if name != COMBINED]
-        self.combined_times = TIMES_SMALL if facts.n_channels == 1 and not _is_large(facts) else TIMES_LARGE
+        self.combined_times = TIMES_SMALL if facts.n_channels == 1 and facts.side < LARGE else TIMES_LARGE
         self.trials: dict[str, Trial] = {}
 
     def hold_round(self, folds: list[Fold], is_last: bool) -> bool:
@@ -239,20 +239,17 @@ class _Contest:
 
 def _candidates(facts: Facts) -> tuple[list[str], dict[str, str]]:
     """Methods by the size of the pictures, the likeliest to be quick and good first; and why others are none."""
-    names = ["codebook", "jungle", "hierarchy", "tangent", "texture", COMBINED]
-    skipped = {}
-    if not _is_large(facts):
+    names = ["codebook", "jungle", "hierarchy", "tangent", "texture", "objects", COMBINED]
+    skipped: dict[str, str] = {}
+    if facts.side < LARGE:
         names = ["tangent", *names[:3], COMBINED]
-        skipped["texture"] = f"pictures of {facts.height} x {facts.width} pixels are too small to be textures"
+        too_small = f"pictures of {facts.height} x {facts.width} pixels are too small for it"
+        skipped |= {"texture": too_small, "objects": too_small}
     for name in list(names):
         if facts.n_pictures > METHODS[name].most:
             names.remove(name)
             skipped[name] = f"it takes at most {METHODS[name].most} pictures"
     return names, skipped
-
-
-def _is_large(facts: Facts) -> bool:
-    return min(facts.height, facts.width) >= LARGE
 
 
 def _sizes(facts: Facts) -> list[int]:

@@ -14,11 +14,12 @@ from invariance.jungles import JungleClassifier
 from invariance.methods.pictures import Facts
 from invariance.tangents import JitteredDistance, TangentDistance
 from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffClassifier, room_kernels
-from invariance.transformations import Rotations, Scales, Shifts, TransformationSet
+from invariance.transformations import Identity, Rotations, Scales, Shifts, TransformationSet
 from invariance.transformations.sets import parts_of
 
 Phi = TransformationSet | None
 LARGE = 64  # pixels a side from which local descriptors have something to see
+WORDS_A_PICTURE = 10  # at most
 
 
 class Method(NamedTuple):
@@ -26,7 +27,8 @@ class Method(NamedTuple):
 
     `make(phi, facts, common)` gives an estimator, `common` being its random_state and n_jobs. `whole` says that it
     compares whole pictures of one size, `grey` that it ignores colours, `copies` that it knows Φ only by being shown
-    transformed copies, `most` how many pictures it takes, `growth` the power of their number that its time grows with.
+    transformed copies, `most` how many pictures it takes, `growth` the power of their number that its time grows with,
+    `least_side` how many pixels a side pictures must mostly have.
     """
 
     what: str
@@ -36,6 +38,7 @@ class Method(NamedTuple):
     copies: bool = False
     most: int = 10_000
     growth: int = 1
+    least_side: int = 1
 
 
 def _jungle(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
@@ -63,13 +66,17 @@ def _texture(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
     return _machine([_texture_kernel(phi, common)], common)
 
 
+def _objects(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
+    for part in parts_of(phi) if phi is not None else ():
+        if not isinstance(part, Identity | Shifts):
+            raise ValueError(f"method 'objects' sees upright shapes: it cannot ignore {part!r}. Take 'codebook'.")
+    return _machine(_object_kernels(facts, common), common)
+
+
 def _tradeoff(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
     kernels = room_kernels(phi, **common)
-    if min(facts.height, facts.width) >= LARGE:
-        kernels.append(_words("shape words", DenseSift(6, (8, 12, 18)), 400, common))
-        if facts.n_channels == 3:
-            kernels.append(_words("colour words", ColourGrid(3, 3), 300, common))
-            kernels.append(_words("shape of colours", DenseSift(8, (8, 16), "opponent"), 400, common))
+    if facts.side >= LARGE:
+        kernels += _object_kernels(facts, common)
     return _machine(kernels, common, sigma="held out")
 
 
@@ -83,6 +90,15 @@ def _texture_kernel(phi: Phi, common: dict[str, Any]) -> FeatureKernel:
     return _words("texture words", MaximumResponses(level[Rotations in kinds, Scales in kinds], step=2), 300, common)
 
 
+def _object_kernels(facts: Facts, common: dict[str, Any]) -> list[FeatureKernel]:
+    most = WORDS_A_PICTURE * facts.n_pictures
+    shapes = _words("shape words", DenseSift(6, (8, 12, 18)), min(400, most), common)
+    if facts.n_channels == 1:
+        return [shapes]
+    colours = _words("colour words", ColourGrid(3, 3), min(300, most), common)
+    return [shapes, colours, _words("shape of colours", DenseSift(8, (8, 16), "opponent"), min(400, most), common)]
+
+
 def _words(name: str, descriptor: Any, n_words: int, common: dict[str, Any]) -> FeatureKernel:
     return FeatureKernel(WordHistograms(descriptor, n_words, **common), "chi2", None, name, labelled=False)
 
@@ -93,5 +109,8 @@ METHODS = {
     "hierarchy": Method("responses to templates, layer upon layer", _hierarchy, copies=True),
     "codebook": Method("visual words of windows at random places and sizes", _codebook, whole=False, copies=True),
     "texture": Method("words of filter responses, for textures", _texture, whole=False, grey=True, most=3000),
+    "objects": Method(
+        "words of shapes and colours, weighed for each class", _objects, whole=False, most=3000, least_side=LARGE
+    ),
     "tradeoff": Method("all methods together, weighed for each class", _tradeoff, whole=False, most=1500, growth=2),
 }

@@ -25,7 +25,8 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : "jungle", "tangent", "hierarchy", "codebook", "texture" or "tradeoff"; `methods.METHODS` says what each is.
+    method : "jungle", "tangent", "hierarchy", "codebook", "texture", "objects" or "tradeoff"; `methods.METHODS` says
+        what each is.
     transformations : Φ, what does not matter; None leaves it to the method. `Illumination` in it evens the light of all
         pictures; alone it leaves the rest to the method.
     longest : pictures with a longer side are made smaller.
@@ -100,6 +101,13 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"method '{self.method}' takes at most {method.most} pictures; got {self.facts_.n_pictures}. "
                 f"Take {' or '.join([*others, 'fewer pictures'])}."
+            )
+
+        if self.facts_.side < method.least_side:
+            others = [repr(name) for name, other in METHODS.items() if other.least_side <= self.facts_.side]
+            raise ValueError(
+                f"method '{self.method}' needs pictures of {method.least_side} pixels a side; these are mostly "
+                f"{self.facts_.height} x {self.facts_.width}. Take {' or '.join(others)}."
             )
 
     def _is_shown_copies(self) -> bool:

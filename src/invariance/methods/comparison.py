@@ -25,7 +25,7 @@ MOST = 1000
 N_FOLDS = 5
 STANDARD = ("rotations:16", "rotations:5:15", "shifts:1")
 N_JITTERS = 9  # of the tangent distance by itself
-CHEAP_FIRST = ("texture", "tangent", "jungle", "codebook", "hierarchy", "tradeoff")
+CHEAP_FIRST = ("texture", "tangent", "jungle", "codebook", "hierarchy", "objects", "tradeoff")
 
 
 class OnSquares(ClassifierMixin, BaseEstimator):
@@ -198,8 +198,9 @@ def _unsuitable(facts: Facts, n_training: int) -> dict[str, str]:
     why = {
         name: f"takes at most {method.most} pictures" for name, method in METHODS.items() if n_training > method.most
     }
-    if min(facts.height, facts.width) < LARGE:
-        why["texture"] = f"for pictures of {LARGE} x {LARGE} pixels or more; ask for it with --methods"
+    if facts.side < LARGE:
+        too_small = f"for pictures of {LARGE} x {LARGE} pixels or more"
+        why |= {"texture": f"{too_small}; ask for it with --methods", "objects": too_small}
     return why
 
 
@@ -208,7 +209,10 @@ def _is_known(name: str, phi: TransformationSet | None, facts: Facts) -> bool:
     method = METHODS[name]
     if phi is None or method.copies:
         return False
-    made = [str(method.make(some, facts, {"n_jobs": None, "random_state": 0}).get_params()) for some in (None, phi)]
+    try:
+        made = [str(method.make(some, facts, {"n_jobs": None, "random_state": 0}).get_params()) for some in (None, phi)]
+    except ValueError:
+        return False  # it cannot ignore that, and says so when it is tried
     return made[0] == made[1]
 
 

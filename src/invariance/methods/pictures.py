@@ -22,6 +22,11 @@ class Facts(NamedTuple):
     width: int
 
     @property
+    def side(self) -> int:
+        """The shorter of the median sides."""
+        return min(self.height, self.width)
+
+    @property
     def sentence(self) -> str:
         """The facts in words."""
         kind = "grey" if self.n_channels == 1 else "colour"

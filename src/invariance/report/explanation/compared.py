@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import additive_chi2_kernel
 
+from invariance.codebooks.words import histogram_distances
 from invariance.methods import PictureClassifier
 from invariance.report.answers import Answers
 from invariance.report.figures import GREEN, ORANGE, RED
 from invariance.report.report import Report
+from invariance.report.tradeoff_figures import weights_figure
 
 N_EXAMPLES = 4
 N_NEAREST = 5
@@ -38,14 +39,35 @@ def show_tangent(report: Report, classifier: PictureClassifier, answers: Answers
 
 
 def show_texture(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
-    """Which of the other pictures have the most similar words; the model does not keep its training pictures."""
-    kernel = classifier.model_.base_kernels_[0]
-    words = kernel.transformer_
+    """What the words are made of, and which pictures have similar ones."""
+    words = classifier.model_.base_kernels_[0].transformer_
     report.text(
         f"Every pixel of a picture is described by its responses to a bank of filters, invariance "
         f"“{words.descriptor.invariance}”, and counts for the nearest of {words.n_words} words. Pictures are compared "
         f"by their histograms of words; where a word stands does not matter."
     )
+    _show_similar(report, classifier, answers, rng)
+
+
+def show_objects(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
+    """What the words are made of, the weights of their kinds, and which pictures have similar ones."""
+    model = classifier.model_
+    kinds = zip(model.kernel_names_, model.base_kernels_, strict=True)
+    listed = ", ".join(f"{name}: {kernel.transformer_.n_words}" for name, kernel in kinds)
+    report.text(
+        f"Small windows everywhere in a picture are described by their gradients or colours, and each counts for the "
+        f"nearest word of its kind ({listed}). Pictures are compared by their histograms of words; where a word stands "
+        f"does not matter."
+    )
+    if len(model.kernel_names_) > 1:
+        report.text("How much each kind of words counts was learned for every class.").figure(
+            weights_figure(model), "Shares of the kinds of words in the weights."
+        )
+    _show_similar(report, classifier, answers, rng)
+
+
+def _show_similar(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
+    """Which of the other pictures have the most similar words; the model does not keep its training pictures."""
     if answers is None:
         report.text("Which pictures have similar words is shown with pictures only.")
         return
@@ -56,8 +78,7 @@ def show_texture(report: Report, classifier: PictureClassifier, answers: Answers
     rows = _striking(answers, rng)
     among = np.union1d(rows, rng.permutation(len(answers.codes))[:MAX_COMPARED])
     pictures = list(classifier.prepare([answers.pictures[row] for row in among]))
-    features = np.asarray(words.transform(pictures), np.float64)
-    likeness = np.exp(0.5 * kernel.gamma_ * additive_chi2_kernel(features))
+    likeness = _likeness(classifier.model_, pictures)
     np.fill_diagonal(likeness, -1)  # a picture is not its own neighbour
     for row in rows:
         own = int(np.searchsorted(among, row))
@@ -65,6 +86,15 @@ def show_texture(report: Report, classifier: PictureClassifier, answers: Answers
         shown = [pictures[place] for place in nearest]
         codes = answers.codes[among[nearest]]
         _show_nearest(report, answers, row, pictures[own], shown, codes, likeness[own, nearest])
+
+
+def _likeness(model: Any, pictures: list[np.ndarray]) -> np.ndarray:
+    """Kernels (n, n) of histograms of words, each with its mean share in the weights."""
+    likeness = np.zeros((len(pictures), len(pictures)))
+    for kernel, share in zip(model.base_kernels_, model.shares_.mean(axis=0), strict=True):
+        features = np.asarray(kernel.transformer_.transform(pictures), np.float64)
+        likeness += share * np.exp(-kernel.gamma_ * histogram_distances(features))
+    return likeness
 
 
 def _striking(answers: Answers, rng: np.random.Generator) -> np.ndarray:

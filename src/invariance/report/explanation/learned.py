@@ -7,7 +7,7 @@ import numpy as np
 from invariance.methods import METHODS, PictureClassifier
 from invariance.report.answers import Answers
 from invariance.report.codebook_figures import word_figure, word_map_figure
-from invariance.report.explanation.compared import show_tangent, show_texture
+from invariance.report.explanation.compared import show_objects, show_tangent, show_texture
 from invariance.report.jungle_figures import filters_figure, growth_figure, winners_figure
 from invariance.report.jungle_graph import jungle_figure
 from invariance.report.report import Report
@@ -171,6 +171,7 @@ SHOW: dict[str, Show] = {
     "tradeoff": show_tradeoff,
     "tangent": show_tangent,
     "texture": show_texture,
+    "objects": show_objects,
 }
 
 
