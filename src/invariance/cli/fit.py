@@ -27,7 +27,7 @@ from invariance.cli.output import check_output
 if TYPE_CHECKING:
     from invariance.methods import PictureClassifier, PictureFolder, Trial
 
-BUDGET = 120.0  # seconds
+BUDGET = 300.0  # seconds
 EXAMPLES = """Examples:
 
   invariance fit leaves/ -o leaves.inv

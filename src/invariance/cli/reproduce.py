@@ -121,10 +121,16 @@ def _run_missing(
     runnable = [experiment for experiment in experiments if experiment.run and not absent_data(experiment)]
     for number, experiment in enumerate(sorted(runnable, key=lambda experiment: experiment.minutes), start=1):
         kept = None if folder is None or afresh else read_result(experiment.name, folder)
-        if kept is not None and is_current(kept, experiment, check_runs(experiment, runs, quick), seed, quick):
+        n_runs = check_runs(experiment, runs, quick)
+        if kept is not None and is_current(kept, experiment, n_runs, seed, quick):
             results[experiment.name] = kept
             continue
-        size = "a rehearsal" if quick else f"about {experiment.minutes:g} min with {experiment.runs} runs"
+        minutes = experiment.minutes * n_runs / experiment.runs
+        size = (
+            "a rehearsal"
+            if quick
+            else f"about {max(1, round(minutes))} min with {n_runs} {'run' if n_runs == 1 else 'runs'}"
+        )
         print(f"{number} of {len(runnable)}: {experiment.name}, {size} ...", file=sys.stderr, flush=True)
         try:
             result = perform(experiment, runs, seed, quick)

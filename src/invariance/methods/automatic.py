@@ -9,7 +9,7 @@ import numpy as np
 from invariance._core.checks import check_number
 from invariance._core.progress import track
 from invariance.images import encode_labels
-from invariance.methods.catalogue import LARGE, METHODS
+from invariance.methods.catalogue import COMBINED, COMBINED_TIMES, LARGE, METHODS
 from invariance.methods.classifier import PictureClassifier
 from invariance.methods.forecast import Forecast, Timing
 from invariance.methods.pictures import Facts, learn_facts
@@ -19,8 +19,6 @@ from invariance.transformations import TransformationSet
 N_FIRST = 40  # pictures that methods are first tried on, mostly to see how long they take
 TIMES_MORE = 6  # pictures in the next round
 N_FOLDS, N_FOLDS_EARLY = 5, 2  # in the last round, and in those before
-COMBINED = "tradeoff"  # is made of the others, and takes so many times as long as all of them together:
-TIMES_SMALL, TIMES_LARGE = 4, 20  # 3 to 5 were measured for small grey pictures, 17 for photographs in colour
 CHEAP_SHARE = 0.6  # of the time left that the others may take in a round
 FIRST_SHARE, FIRST_TRIAL = 0.4, 0.15  # of the budget: after these no further method, no second fold, at first
 N_ERRORS, N_ERRORS_FIRST = 2, 3  # standard errors by which a method is clearly worse, and in the first round
@@ -47,7 +45,7 @@ def choose(
     pictures: Sequence[np.ndarray],
     labels: Any,
     transformations: TransformationSet | None = None,
-    budget: float = 120.0,
+    budget: float = 300.0,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Choice:
@@ -71,7 +69,7 @@ def choose(
         name = candidates[0]
         reason = f"No class has three pictures, so nothing could be tried; '{name}' is the first choice for such few."
         return Choice(classifiers[name], [], dict.fromkeys(candidates[1:], "too few pictures") | skipped, reason, 0)
-    contest = _Contest(pictures, labels, facts, classifiers, skipped, budget)
+    contest = _Contest(pictures, labels, classifiers, skipped, budget)
     for size in _sizes(facts):
         if not contest.hold_round(draw_folds(labels, N_FOLDS, size, random_state), is_last=size == len(pictures)):
             break
@@ -85,7 +83,6 @@ class _Contest:
         self,
         pictures: Sequence[np.ndarray],
         labels: Any,
-        facts: Facts,
         classifiers: dict[str, PictureClassifier],
         skipped: dict[str, str],
         budget: float,
@@ -94,7 +91,6 @@ class _Contest:
         self.budget, self.deadline = budget, time.monotonic() + budget
         self.forecasts = {name: Forecast(METHODS[name].growth) for name in classifiers}
         self.contenders = [name for name in classifiers if name != COMBINED]
-        self.combined_times = TIMES_SMALL if facts.n_channels == 1 and facts.side < LARGE else TIMES_LARGE
         self.trials: dict[str, Trial] = {}
 
     def hold_round(self, folds: list[Fold], is_last: bool) -> bool:
@@ -206,7 +202,7 @@ class _Contest:
         """Expected seconds of fitting all pictures; 0 where one quick trial says too little about so many more."""
         n_pictures = len(self.pictures)
         if name == COMBINED and not self.forecasts[name].timings:
-            return self.combined_times * sum(map(self._seconds_of_fit, self.trials))
+            return COMBINED_TIMES * sum(map(self._seconds_of_fit, self.trials))
         timings = self.forecasts[name].timings
         if not timings or (len(timings) == 1 and n_pictures > 2 * TIMES_MORE * timings[0].n_pictures):
             return 0.0
@@ -214,7 +210,7 @@ class _Contest:
 
     def _seconds_of_fold(self, name: str, fold: Fold) -> float:
         if name == COMBINED and not self.forecasts[name].timings:
-            return self.combined_times * sum(self.forecasts[other].fold(fold) for other in self.trials)
+            return COMBINED_TIMES * sum(self.forecasts[other].fold(fold) for other in self.trials)
         return self.forecasts[name].fold(fold) if self.forecasts[name].timings else 0.0
 
     def _drop_slow(self) -> None:

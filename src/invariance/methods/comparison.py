@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from invariance._core.checks import check_choice, check_number
 from invariance._core.progress import track
 from invariance.images import encode_labels
-from invariance.methods.catalogue import LARGE, METHODS
+from invariance.methods.catalogue import COMBINED, COMBINED_TIMES, LARGE, METHODS
 from invariance.methods.classifier import MAX_COPIES, PictureClassifier
 from invariance.methods.paired import LEVEL, compare_paired, correct_for_many
 from invariance.methods.pictures import SIDE, Facts, as_squares, learn_facts
@@ -173,8 +173,8 @@ class _Ring:
         took = {c.method: c.trial.fit_seconds + n_held * c.trial.picture_seconds for c in self.contestants[::-1]}
         phi = getattr(classifier, "transformations", None)
         longer = 1 if phi is None else _times_as_long(method, phi)
-        if method == "tradeoff" and method not in took:
-            return 2 * longer * sum(seconds for name, seconds in took.items() if name not in PEERS)
+        if method == COMBINED and method not in took:
+            return COMBINED_TIMES * longer * sum(seconds for name, seconds in took.items() if name not in PEERS)
         return longer * took.get(method, 0.0)
 
 
