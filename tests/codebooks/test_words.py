@@ -97,6 +97,24 @@ def test_a_descriptor_that_can_describes_no_more_than_is_learned_from(pictures):
     assert asked == [10] * len(pictures)
 
 
+@pytest.mark.parametrize("room", [0, 2000, 2**29])
+@pytest.mark.parametrize("levels", [1, 2])
+def test_vectors_that_fit_into_memory_are_computed_once(room, levels, pictures, monkeypatch):
+    described = []
+
+    class Counted(Pixels):
+        def describe_all(self, image):
+            described.append(image.shape)
+            return super().describe_all(image)
+
+    monkeypatch.setattr("invariance.codebooks.words.KEPT_BYTES", room)
+    model = WordHistograms(Counted(), 5, levels=levels, random_state=0, n_jobs=1)
+    histograms = model.fit_transform(pictures)
+    n_kept = int(np.searchsorted(np.cumsum([4 * picture.size for picture in pictures]), room, "right"))
+    assert len(described) == 2 * len(pictures) - n_kept
+    np.testing.assert_array_equal(histograms, clone(model).fit(pictures).transform(pictures))
+
+
 def test_few_vectors_a_picture_are_enough_to_learn_from(pictures):
     model = WordHistograms(Pixels(), 6, n_training=6, random_state=0).fit(pictures)
     # With one vector a picture every word is one of the vectors.

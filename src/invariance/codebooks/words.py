@@ -23,6 +23,7 @@ from invariance.codebooks.kernel import BagKernel
 from invariance.images import encode_labels, read_image
 
 BLOCK_BYTES = 16 * 2**20
+KEPT_BYTES = 2**29
 N_BATCH = 4096
 N_STARTS = 3
 N_EPOCHS = 30
@@ -63,6 +64,25 @@ class WordHistograms(TransformerMixin, BaseEstimator):
 
     def fit(self, images: Sequence[Any], y=None) -> "WordHistograms":
         """Find the words of pictures; their labels matter with `by_class` only."""
+        return self._find_words(images, y, {})
+
+    def fit_transform(self, images: Sequence[Any], y=None) -> np.ndarray:
+        """`fit` and `transform`; vectors of up to half a gigabyte are kept, so that they are computed only once."""
+        kept: dict[int, np.ndarray] = {}
+        return self._find_words(images, y, kept, KEPT_BYTES)._histograms(images, kept)
+
+    def transform(self, images: Sequence[Any]) -> np.ndarray:
+        """Histograms (n, n_words * (1 + 4 + ...)) float32, level by level and cell by cell; every row sums to 1."""
+        check_is_fitted(self)
+        return self._histograms(images, {})
+
+    def words_of(self, image: Any) -> np.ndarray:
+        """The word (n,) of each of a picture's vectors, for maps and galleries."""
+        check_is_fitted(self)
+        return nearest_words(_describe(self.descriptor, _load(image)), self.words_)
+
+    def _find_words(self, images, y, kept: dict[int, np.ndarray], room: int = 0) -> "WordHistograms":
+        """Fit; as many pictures' vectors as there is room for, in bytes, are kept."""
         n_images = _count_pictures(images)
         check_count("levels", self.levels)
         self.classes_: np.ndarray | None = None
@@ -72,7 +92,7 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         if y is None and self.by_class:
             raise ValueError("by_class=True needs labels y, to find the words of each class; got None.")
         rng = make_rng(self.random_state)
-        parts = self._sample(images, rng)
+        parts = self._sample(images, rng, kept, room)
         groups = [np.flatnonzero(codes == code) for code in np.unique(codes)] if self.by_class else [range(n_images)]
         shares = _equal_shares(check_count("n_words", self.n_words, len(groups)), len(groups))
         seeds = rng.integers(2**31, size=len(groups))
@@ -82,38 +102,41 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         )
         return self
 
-    def transform(self, images: Sequence[Any]) -> np.ndarray:
-        """Histograms (n, n_words * (1 + 4 + ...)) float32, level by level and cell by cell; every row sums to 1."""
-        check_is_fitted(self)
+    def _histograms(self, images, kept: dict[int, np.ndarray]) -> np.ndarray:
         n_images = _count_pictures(images)
         n_cells = sum(4**level for level in range(check_count("levels", self.levels)))
         histograms = np.empty((n_images, n_cells * len(self.words_)), np.float32)
-        rows = iterate_jobs(partial(self._histogram, images), range(n_images), self.n_jobs, "counting visual words")
+        rows = iterate_jobs(
+            partial(self._histogram, images, kept), range(n_images), self.n_jobs, "counting visual words"
+        )
         for histogram, row in zip(histograms, rows, strict=True):
             histogram[:] = row
         return histograms
 
-    def words_of(self, image: Any) -> np.ndarray:
-        """The word (n,) of each of a picture's vectors, for maps and galleries."""
-        check_is_fitted(self)
-        return nearest_words(_describe(self.descriptor, _load(image)), self.words_)
-
-    def _sample(self, images, rng: np.random.Generator) -> list[np.ndarray]:
+    def _sample(self, images, rng: np.random.Generator, kept: dict[int, np.ndarray], room: int) -> list[np.ndarray]:
         """Equally many vectors (n, D) of every picture, or all where it has fewer."""
         n_each = -(-check_count("n_training", self.n_training) // len(images))
         work = partial(_draw_vectors, images, self.descriptor, n_each)
         tasks = list(enumerate(spawn_rngs(rng, len(images))))
-        parts = list(iterate_jobs(work, tasks, self.n_jobs, "describing pictures"))
+        parts = []
+        for index, (part, vectors) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing pictures")):
+            parts.append(part)
+            if vectors is not None and vectors.nbytes <= room:
+                room -= vectors.nbytes
+                kept[index] = vectors
         if len({part.shape[1] for part in parts}) > 1:
             raise ValueError("images must all be grey or all in colour: their vectors differ in length. Convert some.")
         return parts
 
-    def _histogram(self, images, index: int) -> np.ndarray:
-        image = _load(images[index])
-        words = nearest_words(_describe(self.descriptor, image), self.words_)
+    def _histogram(self, images, kept: dict[int, np.ndarray], index: int) -> np.ndarray:
+        vectors = kept.pop(index, None)
+        if vectors is None:
+            vectors = _describe(self.descriptor, _load(images[index]))
+        words = nearest_words(vectors, self.words_)
         if self.levels == 1:
             return _count(words, len(self.words_))
-        places = np.asarray(self.descriptor.places(image.shape)) / image.shape[:2]
+        shape = _load(images[index]).shape
+        places = np.asarray(self.descriptor.places(shape)) / shape[:2]
         levels = [
             2.0 ** (max(level, 1) - self.levels) * _count_cells(words, places, 2**level, len(self.words_))
             for level in range(self.levels)
@@ -177,14 +200,15 @@ def _count_cells(words: np.ndarray, places: np.ndarray, n_sides: int, n_words: i
     return _count((rows * n_sides + columns) * n_words + words, n_sides**2 * n_words)
 
 
-def _draw_vectors(images, descriptor, n_each: int, task) -> np.ndarray:
+def _draw_vectors(images, descriptor, n_each: int, task) -> tuple[np.ndarray, np.ndarray | None]:
+    """Some of a picture's vectors, and all of them unless the descriptor can do without."""
     index, rng = task
     image = _load(images[index])
     if hasattr(descriptor, "describe_some"):
         rows = _draw_rows(len(descriptor.places(image.shape)), n_each, rng)
-        return np.ascontiguousarray(descriptor.describe_some(image, rows), np.float32)
+        return np.ascontiguousarray(descriptor.describe_some(image, rows), np.float32), None
     vectors = _describe(descriptor, image)
-    return vectors[_draw_rows(len(vectors), n_each, rng)]  # a copy, so that the picture's other vectors can go
+    return vectors[_draw_rows(len(vectors), n_each, rng)], vectors  # a copy, so that the others can go
 
 
 def _draw_rows(n_rows: int, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
