@@ -35,6 +35,9 @@ def outcome(figures, paper=10.0, method="ours"):
         ([9.0, 15.0], "lower", "reached"),  # mean 12, deviation 4.2
         ([11.9, 12.1], "lower", "not reached"),  # mean 12, deviation 0.1
         ([float("nan")], "lower", "not reached"),
+        ([11.1], "neither", "not reached"),
+        ([8.9], "neither", "not reached"),
+        ([9.1], "neither", "reached"),
     ],
 )
 def test_a_figure_is_judged_by_one_point_or_one_deviation(figures, better, verdict):

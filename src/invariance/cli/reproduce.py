@@ -202,7 +202,7 @@ def _print_tables(experiment: "Experiment", result: "Result") -> None:
     if experiment.differs:
         print(experiment.differs)
     for table in result.found.tables:
-        _print_table(f"\n{table.title} ({table.better} is better)", HEAD, rows_of(table, result.is_quick))
+        _print_table(f"\n{table.title} ({table.direction})", HEAD, rows_of(table, result.is_quick))
     for line in [] if result.is_quick else claims_of(experiment, result):
         print(line)
     print(f"{result.seconds:.0f} s. {verdict_on(experiment, result)}")

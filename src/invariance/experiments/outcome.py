@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows that share a task; `better` is "lower" or "higher".
+    """Rows that share a task; `better` is "lower" or "higher", or "neither" where a figure should be as the paper's.
 
     `is_papers_task` tells whether the paper's figures are of this task. If not, as where the paper's data are not to be
     had, they stand beside ours to be looked at, and are not judged by.
@@ -36,6 +36,11 @@ class Table(NamedTuple):
     better: str
     outcomes: list[Outcome]
     is_papers_task: bool = True
+
+    @property
+    def direction(self) -> str:
+        """What is wanted of the figures, in words."""
+        return "no figure is better than another" if self.better == "neither" else f"{self.better} is better"
 
 
 class Curve(NamedTuple):

@@ -124,7 +124,7 @@ def _section(experiment: Experiment, result: Result | None, pictures: list[str])
 def _markdown(table: Table, is_quick: bool) -> str:
     rows = [f"| {' | '.join(row)} |" for row in (HEAD, *rows_of(table, is_quick))]
     rows.insert(1, "|---" * len(HEAD) + "|")
-    return "\n".join([f"**{table.title}** ({table.better} is better)", "", *rows])
+    return "\n".join([f"**{table.title}** ({table.direction})", "", *rows])
 
 
 def _figures(result: Result) -> list[tuple[str, Figure]]:

@@ -14,6 +14,8 @@ from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
 EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples a class for 65 % right", "5 examples a class, right in %"
 RIGHT = "right in %"
 WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
+SHARE = "share of the weights in %"
+DOMINANT_CUE, IN_COMMON = "cue that counts most, in % of all pairs", "shares of the weights in common in %"
 INVARIANCE_WANTED = "share of the weights on large turns in %, a figure a pair of digits"
 
 
@@ -308,3 +310,52 @@ def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
         ]
         plots.append(Plot(f"weights, {kind} digits", "training digits a class", "share of the weights in %", curves))
     return Found(found, plots)
+
+
+def texture_weights(runs: int, seed: int, is_quick: bool) -> Found:
+    """Levels of invariance that pairs of textures want, and that with few training pictures."""
+    from invariance.experiments import pair_weights as module
+    from invariance.experiments.uiuc_textures import TABLE
+
+    some: dict[str, Any] = {"table": pick(TABLE, "none (MR)", "rotation (MR)"), "sizes": (3, 20)} if is_quick else {}
+    found, by_size = module.of_textures(runs, seed, **some)
+    tables = _shares(found)
+    for pair, curves in by_size.items():
+        rows = [
+            Outcome(f"{curve.method}, {size} a class", curve.rates[:, place], None, float("nan"))
+            for curve in curves
+            for place, size in enumerate(curve.places)
+        ]
+        tables.append(Table(f"{name_pair(pair)}, {SHARE}", "neither", rows))
+    plots = [
+        Plot(name_pair(pair), "training pictures a class", SHARE, curves, is_log=True)
+        for pair, curves in by_size.items()
+    ]
+    return Found(tables, plots)
+
+
+def flower_weights(runs: int, seed: int, is_quick: bool) -> Found:
+    """Shape, colour or texture for pairs of flowers; the splits are the official ones."""
+    from invariance.experiments import pair_weights as module
+
+    found, dominant, likeness = module.of_flowers(range(1, runs + 1), 20 if is_quick else 1)
+    tables = [Table(DOMINANT_CUE, "neither", dominant), Table(IN_COMMON, "neither", likeness)]
+    return Found([*_shares(found), *tables])
+
+
+def object_weights(runs: int, seed: int, is_quick: bool) -> Found:
+    """Shape, appearance or geometric blur for pairs of objects."""
+    from invariance.experiments import pair_weights as module
+    from invariance.experiments.caltech_objects import MEASURES
+
+    measures = pick(MEASURES, "Shape180", "Shape360") if is_quick else MEASURES
+    return Found(_shares(module.of_objects(runs, seed, measures)))
+
+
+def name_pair(pair: tuple[str, str]) -> str:
+    """Two classes in words."""
+    return f"{pair[0]} or {pair[1]}"
+
+
+def _shares(found: Mapping[tuple[str, str], list[Outcome]]) -> list[Table]:
+    return [Table(f"{name_pair(pair)}, {SHARE}", "neither", rows) for pair, rows in found.items()]

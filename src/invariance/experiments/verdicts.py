@@ -14,10 +14,11 @@ VERDICTS = (REACHED, BEATEN, NOT_REACHED, DATA_MISSING, NOT_RUN)
 RULE = (
     f"A figure of a paper is reached if the mean of our runs lies within {TOLERANCE:g} point of it, or within one "
     "standard deviation of our runs if that is more; beaten if it is better by more than that; not reached if it is "
-    "worse by more. A claim that one method is better than another is reached if, over runs that share their data, "
-    "the mean difference is above its own standard error, which takes two runs at least; that they are level, if it "
-    f"is at most {TOLERANCE:g} point or that error. Where the paper's data are not to be had, its figures are not "
-    "judged (data missing); its claims are, on the data that stand in."
+    "worse by more, or off by more where no figure is better than another. A claim that one method is better than "
+    "another is reached if, over runs that share their data, the mean difference is above its own standard error, "
+    f"which takes two runs at least; that they are level, if it is at most {TOLERANCE:g} point or that error. Where "
+    "the paper's data are not to be had, its figures are not judged (data missing); its claims are, on the data that "
+    "stand in."
 )
 
 
@@ -39,11 +40,11 @@ def judge_figure(outcome: Outcome, table: Table) -> str | None:
         return DATA_MISSING
     if not np.isfinite(outcome.mean):
         return NOT_REACHED
-    ahead = outcome.mean - outcome.paper if table.better == "higher" else outcome.paper - outcome.mean
+    ahead = outcome.paper - outcome.mean if table.better == "lower" else outcome.mean - outcome.paper
     tolerance = max(TOLERANCE, float(np.nan_to_num(outcome.deviation)))
     if abs(ahead) <= tolerance:
         return REACHED
-    return BEATEN if ahead > 0 else NOT_REACHED
+    return BEATEN if ahead > 0 and table.better != "neither" else NOT_REACHED
 
 
 def judge_claim(claim: Claim, tables: Sequence[Table]) -> tuple[str, str]:
@@ -55,7 +56,7 @@ def judge_claim(claim: Claim, tables: Sequence[Table]) -> tuple[str, str]:
     if len(rows[claim.first]) != len(rows[claim.second]) or len(rows[claim.first]) < 2:
         return NOT_RUN, "it takes two runs that share their data"
     ahead = np.asarray(rows[claim.first]) - np.asarray(rows[claim.second])
-    ahead = ahead if table.better == "higher" else -ahead
+    ahead = -ahead if table.better == "lower" else ahead
     error = float(ahead.std(ddof=1) / np.sqrt(len(ahead)))
     is_level = abs(ahead.mean()) <= max(TOLERANCE, error)
     is_seen = is_level if claim.relation == "level" else ahead.mean() > error

@@ -1,0 +1,179 @@
+"""Weights of the pairs of classes that [Varma07] explains by their pictures: textures, flowers and objects.
+
+1. textures, figs 2 and 3: which level of invariance is wanted, and how that changes with the training pictures;
+2. flowers, figs 4 to 6 and sec. 4.2: shape, colour or texture, and which flowers want the same;
+3. objects, fig. 7: round things are told apart without their shape, a butterfly from a guitar by nothing else.
+Figures are shares of the weights in per cent; the paper gives weights, from which its shares are computed. Pairs of
+classes are learned by themselves, with words of the pictures of the classes that are named here only.
+Run it with: python -m invariance.experiments.pair_weights [number of draws]
+"""
+
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from invariance.datasets import load_caltech101, load_flowers17, load_uiuc_textures
+from invariance.experiments import caltech_objects, flowers17, uiuc_textures
+from invariance.experiments.outcome import Curve, Outcome, as_text
+from invariance.tradeoff import TradeoffClassifier, class_shares, weights_by_size
+
+Pair = tuple[str, str]
+
+LEVELS = ("none", "rotation", "scale", "similarity", "bi-Lipschitz")
+TEXTURES: dict[Pair, dict[str, float]] = {
+    ("T23_knit", "T03_bark3"): {"bi-Lipschitz": 100.0},
+    ("T23_knit", "T07_water"): {"rotation": 100 * 1.46 / 1.68, "bi-Lipschitz": 100 * 0.22 / 1.68},
+    ("T07_water", "T04_wood1"): {"rotation": 100.0},
+}
+TEXTURES_BY_SIZE: tuple[Pair, ...] = (("T10_floor1", "T25_plaid"), ("T08_granite", "T15_brick2"))
+SIZES = (3, 5, 10, 20)
+N_SUBSETS = 10  # of every size and draw
+
+CUES = ("shape", "colour", "texture")
+FLOWERS: dict[Pair, dict[str, float]] = {
+    ("dandelion", "tulip"): {"shape": 100.0},
+    ("dandelion", "crocus"): {"shape": 100 * 0.42 / 2.88, "colour": 100 * 2.46 / 2.88},
+    ("cowslip", "iris"): {"shape": 100 * 1.48 / 4.84, "colour": 100 * 2.00 / 4.84, "texture": 100 * 1.36 / 4.84},
+}
+DOMINANT = {"shape": 38.24, "colour": 60.29, "texture": 1.47}
+RELATED: tuple[Pair, ...] = (("bluebell", "crocus"), ("sunflower", "daisy"))
+
+KINDS = {"geometric blur": ("GB", "GBDist"), "appearance": ("AppGray", "AppColour"), "shape": ("Shape180", "Shape360")}
+OBJECTS: dict[Pair, dict[str, float]] = {
+    ("pizza", "soccer_ball"): {"shape": 0.0},
+    ("pizza", "watch"): {"shape": 0.0},
+    ("soccer_ball", "watch"): {"shape": 0.0},
+    ("butterfly", "electric_guitar"): {"shape": 100.0},
+}
+
+
+def pair_shares(stack: np.ndarray, names: np.ndarray, pair: Pair) -> np.ndarray:
+    """Shares (k,) in % of the weights of distances (k, n, n), learned for two of the classes `names` (n,)."""
+    rows = np.flatnonzero(np.isin(names, pair))
+    model = TradeoffClassifier(kernels="distances").fit(stack[:, rows[:, None], rows], names[rows])
+    return 100 * model.shares_[0]
+
+
+def sum_by(groups: Sequence[Sequence[int]], shares: np.ndarray) -> np.ndarray:
+    """Shares (..., k) summed over groups of the k: (..., groups)."""
+    return np.stack([shares[..., list(group)].sum(axis=-1) for group in groups], axis=-1)
+
+
+def level_groups(names: Iterable[str]) -> list[list[int]]:
+    """Which descriptors have each of the `LEVELS`, the first word of their names."""
+    return [[k for k, name in enumerate(names) if name.startswith(f"{level} (")] for level in LEVELS]
+
+
+def of_textures(
+    n_draws: int,
+    seed: int = 0,
+    table: Mapping[str, uiuc_textures.Entry] = uiuc_textures.TABLE,
+    sizes: Sequence[int] = SIZES,
+) -> tuple[dict[Pair, list[Outcome]], dict[Pair, list[Curve]]]:
+    """Figs 2 and 3: shares of every level of invariance for three pairs, and by size for two more."""
+    started = time.perf_counter()
+    pairs = (*TEXTURES, *TEXTURES_BY_SIZE)
+    data = load_uiuc_textures(sorted({name for pair in pairs for name in pair}))
+    codes, groups = np.asarray(data.labels), level_groups(table)
+    names = np.asarray(data.class_names)[codes]
+    found: dict[Pair, list[np.ndarray]] = defaultdict(list)
+    by_size: dict[Pair, list[np.ndarray]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as cache:
+        for number in range(seed, seed + n_draws):
+            training, _ = uiuc_textures.draw_split(codes, number)
+            stack = uiuc_textures.distance_stack(data.paths, codes, number, Path(cache), dict(table))
+            stack = stack[:, training[:, None], training]
+            for pair in TEXTURES:
+                found[pair].append(sum_by(groups, pair_shares(stack, names[training], pair)))
+            for pair in TEXTURES_BY_SIZE:
+                rows = np.flatnonzero(np.isin(names[training], pair))
+                weigher, some = TradeoffClassifier(kernels="distances"), stack[:, rows[:, None], rows]
+                shares = weights_by_size(weigher, some, names[training][rows], sizes, N_SUBSETS, number)
+                by_size[pair].append(100 * sum_by(groups, shares[:, 0]))
+    seconds = (time.perf_counter() - started) / n_draws
+    curves = {
+        pair: [Curve(level, tuple(sizes), np.stack(draws)[:, :, place]) for place, level in enumerate(LEVELS)]
+        for pair, draws in by_size.items()
+    }
+    return {pair: _rows(LEVELS, draws, TEXTURES[pair], seconds) for pair, draws in found.items()}, curves
+
+
+def of_flowers(
+    numbers: Sequence[int], every: int = 1
+) -> tuple[dict[Pair, list[Outcome]], list[Outcome], list[Outcome]]:
+    """Figs 4 to 6: shares of three pairs, how often each cue counts most, and what related flowers have in common."""
+    started = time.perf_counter()
+    kinds = np.asarray(load_flowers17().class_names)
+    found: dict[Pair, list[np.ndarray]] = defaultdict(list)
+    dominant, common = [], []
+    for number in numbers:
+        split = flowers17.measure_split(number, transformers=flowers17.PAPERS_THREE, every=every)
+        names = kinds[split.labels]
+        for pair in FLOWERS:
+            found[pair].append(pair_shares(split.training, names, pair))
+        model = TradeoffClassifier(kernels="distances").fit(split.training, names)
+        dominant.append(100 * np.bincount(model.shares_.argmax(axis=1), minlength=len(CUES)) / len(model.shares_))
+        common.append(in_common(dict(zip(model.classes_, class_shares(model), strict=True))))
+    seconds = (time.perf_counter() - started) / len(numbers)
+    likeness = [
+        Outcome(name, np.array(figures), None, seconds)
+        for name, figures in zip(("related flowers", "others"), zip(*common, strict=True), strict=True)
+    ]
+    tables = {pair: _rows(CUES, draws, FLOWERS[pair], seconds) for pair, draws in found.items()}
+    return tables, _rows(CUES, dominant, DOMINANT, seconds, otherwise=None), likeness
+
+
+def in_common(shares: Mapping[str, np.ndarray]) -> tuple[float, float]:
+    """The mean share in % that two related flowers have in common, and two of them that are not related."""
+    overlaps: dict[bool, list[float]] = {True: [], False: []}
+    for first, second in combinations([name for pair in RELATED for name in pair], 2):
+        overlaps[(first, second) in RELATED].append(100 * float(np.minimum(shares[first], shares[second]).sum()))
+    return float(np.mean(overlaps[True])), float(np.mean(overlaps[False]))
+
+
+def of_objects(
+    n_draws: int, seed: int = 0, measures: Mapping[str, caltech_objects.Measure] = caltech_objects.MEASURES
+) -> dict[Pair, list[Outcome]]:
+    """Fig. 7: shares of geometric blur, appearance and shape for four pairs, 15 pictures a class drawn anew."""
+    started = time.perf_counter()
+    data = load_caltech101(sorted({name for pair in OBJECTS for name in pair}))
+    assert data.labels is not None
+    places = {name: place for place, name in enumerate(measures)}
+    groups = [[places[name] for name in names if name in places] for names in KINDS.values()]
+    found: dict[Pair, list[np.ndarray]] = defaultdict(list)
+    for number in range(seed, seed + n_draws):
+        training, _ = caltech_objects.draw(data.labels, number)
+        names, images = np.asarray(data.class_names)[data.labels[training]], data.images[training]
+        stack = np.stack([measure(images, images[:1])[0] for measure in measures.values()])
+        for pair in OBJECTS:
+            found[pair].append(sum_by(groups, pair_shares(stack, names, pair)))
+    seconds = (time.perf_counter() - started) / n_draws
+    return {pair: _rows(tuple(KINDS), draws, OBJECTS[pair], seconds, None) for pair, draws in found.items()}
+
+
+def _rows(
+    names: Sequence[str],
+    draws: Sequence[np.ndarray],
+    paper: Mapping[str, float],
+    seconds: float,
+    otherwise: float | None = 0.0,
+) -> list[Outcome]:
+    """A row a name; where the paper gives weights of some, those of others are 0, or not known (None)."""
+    figures = np.stack(draws)
+    return [Outcome(name, figures[:, place], paper.get(name, otherwise), seconds) for place, name in enumerate(names)]
+
+
+if __name__ == "__main__":
+    n_draws = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    textures, _ = of_textures(n_draws)
+    flowers, dominant, likeness = of_flowers(range(1, min(n_draws, 3) + 1))
+    for pair, rows in (textures | flowers | of_objects(n_draws)).items():
+        print(as_text(f"{pair[0]} or {pair[1]}, share of the weights in %", rows))
+    print(as_text("Which cue counts most, in % of all pairs of flowers", dominant))
+    print(as_text("Shares that flowers have in common, in %", likeness))
