@@ -95,7 +95,12 @@ def test_what_would_only_repeat_what_is_known_is_not_tried():
     assert not _is_known("codebook", Rotations(8), facts)
     assert not _is_known("jungle", None, facts)
     assert _is_known("objects", Shifts(1), facts)
-    assert not _is_known("objects", Rotations(8), facts)  # which it refuses, and says so
+
+
+def test_what_a_method_cannot_ignore_is_said_without_trying():
+    comparison = compare([np.zeros((70, 70))] * 6, [0, 0, 0, 1, 1, 1], ["rotations:4"], ["objects"], budget=0)
+    assert "cannot ignore rotations" in comparison.untried["objects ignoring rotations:4"]
+    assert "too little time" in comparison.untried["objects"]
 
 
 def test_every_method_is_among_those_compared():

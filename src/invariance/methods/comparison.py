@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,12 +127,13 @@ def compare(
     untried = {} if methods else _unsuitable(facts, len(folds[0][0]))
     chosen = [name for name in CHEAP_FIRST if (name in methods if methods else name not in untried)]
     common = {"random_state": random_state, "n_jobs": n_jobs}
-    waiting = {
-        (name, text): PictureClassifier(name, phi, **common)
-        for text, phi in phis.items()
-        for name in chosen
-        if not _is_known(name, phi, facts)
-    }
+    waiting = {}
+    for (text, phi), name in product(phis.items(), chosen):
+        try:
+            if not _is_known(name, phi, facts):
+                waiting[name, text] = PictureClassifier(name, phi, **common)
+        except ValueError as error:  # it cannot ignore that
+            untried[name_of(name, text)] = str(error)
     for _ in track(range(len(waiting)), "comparing methods"):
         name, text = min(waiting, key=lambda pair: ring.expected_seconds(pair[0], waiting[pair]))
         ring.let_in(name, text, waiting.pop((name, text)))
@@ -209,10 +211,7 @@ def _is_known(name: str, phi: TransformationSet | None, facts: Facts) -> bool:
     method = METHODS[name]
     if phi is None or method.copies:
         return False
-    try:
-        made = [str(method.make(some, facts, {"n_jobs": None, "random_state": 0}).get_params()) for some in (None, phi)]
-    except ValueError:
-        return False  # it cannot ignore that, and says so when it is tried
+    made = [str(method.make(some, facts, {"n_jobs": None, "random_state": 0}).get_params()) for some in (None, phi)]
     return made[0] == made[1]
 
 
