@@ -69,9 +69,8 @@ def _texture(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
 def _objects(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
     for part in parts_of(phi) if phi is not None else ():
         if not isinstance(part, Identity | Shifts):
-            raise ValueError(
-                f"method 'objects' sees upright shapes: it cannot ignore {type(part).__name__.lower()}. Take 'codebook'."
-            )
+            kind = type(part).__name__.lower()
+            raise ValueError(f"method 'objects' sees upright shapes: it cannot ignore {kind}. Take 'codebook'.")
     return _machine(_object_kernels(facts, common), common)
 
 
