@@ -137,6 +137,20 @@ def test_a_method_far_ahead_at_first_is_chosen_though_there_is_no_time_to_try_it
     assert choice.classifier.method == "texture"
 
 
+def test_a_method_far_ahead_at_first_goes_straight_to_the_last_round_if_there_is_time(world):
+    world.speeds |= {
+        name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent", "objects")
+    }
+    world.speeds["texture"] = Speed(0.3, 0.01, 0.01, (0.99, 0.99))
+    world.speeds["tradeoff"] = Speed(20.0, 5e-4, 0.1, (0.9, 0.9))
+    choice = choose(*task(1000, 128), budget=600)
+    assert choice.classifier.method == "texture"
+    assert [n for name, n in world.tried if name == "texture"] == [32, 32, 800, 800, 800, 800, 800]
+    assert choice.n_learned == 800
+    assert "no time" not in choice.reason
+    assert "tradeoff" in names(world)
+
+
 def test_a_method_far_ahead_may_take_a_little_longer_than_the_budget_but_no_more(world):
     world.speeds |= {
         name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent", "objects")

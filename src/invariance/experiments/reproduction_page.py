@@ -38,7 +38,7 @@ HEAD = ("method", "paper", "ours", "deviation", "runs", "verdict", "seconds a ru
 
 def _row(outcome: Outcome, table: Table, is_quick: bool) -> list[str]:
     verdict = None if is_quick else judge_figure(outcome, table)
-    paper = "" if outcome.paper is None else f"{outcome.paper:g}"
+    paper = "" if outcome.paper is None else f"{outcome.paper:.4g}"
     return [outcome.method, paper, _number(outcome.mean, ".2f"), _number(outcome.deviation, ".2f"),
             str(len(outcome.figures)), verdict or "", _number(outcome.seconds, ".1f")]  # fmt: skip
 

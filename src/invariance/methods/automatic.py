@@ -52,9 +52,10 @@ def choose(
     """Choose a method for pictures (h, w) or (h, w, c) and their labels (n,), so that fitting it ends in time.
 
     Methods are tried in rounds of 40, 240, 1440, ... pictures and at last all. A method goes on if it is not clearly
-    worse than the best and if trying and fitting it are expected to fit into what is left of `budget` seconds. Of
-    those of the last round, the one that is most often right is chosen; of those within one standard error of it (of
-    the difference, on the same pictures), the quickest to classify.
+    worse than the best and if trying and fitting it are expected to fit into what is left of `budget` seconds; if it
+    is alone, straight to the last round, where it meets the trade-off. Of those of the last round, the one that is
+    most often right is chosen; of those within one standard error of it (of the difference, on the same pictures), the
+    quickest to classify.
 
     What is tried depends on the speed of the machine, so the same seed may choose another method elsewhere.
     """
@@ -71,6 +72,8 @@ def choose(
         return Choice(classifiers[name], [], dict.fromkeys(candidates[1:], "too few pictures") | skipped, reason, 0)
     contest = _Contest(pictures, labels, classifiers, skipped, budget)
     for size in _sizes(facts):
+        if contest.is_settled and size < len(pictures):
+            continue
         if not contest.hold_round(draw_folds(labels, N_FOLDS, size, random_state), is_last=size == len(pictures)):
             break
     return contest.end()
@@ -94,7 +97,7 @@ class _Contest:
         self.trials: dict[str, Trial] = {}
 
     def hold_round(self, folds: list[Fold], is_last: bool) -> bool:
-        """Try the contenders on the same folds; returns whether another round is worth its time.
+        """Try the contenders on the same folds; returns whether there may be time for another round.
 
         A round that the best so far could not take part in is not held, and the one before decides, unless that was
         the first, which is too small to decide anything.
@@ -121,7 +124,12 @@ class _Contest:
             self.trials = earlier
             return is_first and not is_last
         self._drop_worse(is_first)
-        return len(self.contenders) > 1
+        return True
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether one method is clearly better than all others, and so is tried once more at most, on everything."""
+        return bool(self.trials) and len(self.contenders) == 1
 
     def end(self) -> Choice:
         """The best of those that can be fitted in the time left, or the quickest to fit if none can."""
