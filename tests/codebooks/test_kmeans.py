@@ -59,7 +59,13 @@ def test_another_seed_gives_other_words(codebook, blobs):
     assert not np.array_equal(other.transform(blobs[0]), codebook.transform(blobs[0]))
 
 
-@pytest.mark.parametrize("name", ["n_words", "n_init", "max_iter"])
+def test_centres_may_start_anywhere(blobs):
+    models = [KMeansCodebook(6, init=init, max_iter=1, random_state=0).fit(*blobs) for init in ("k-means++", "random")]
+    spread, random = (model.kmeans_.inertia_ for model in models)
+    assert spread < random  # six blobs have six spread centres; drawn at random, some blobs get two
+
+
+@pytest.mark.parametrize("name", ["n_words", "n_init", "max_iter", "init"])
 def test_wrong_parameters_are_named(blobs, name):
     with pytest.raises(ValueError, match=f"{name} must be .* got 0"):
         KMeansCodebook(**{"n_words": 3, name: 0}).fit(*blobs)

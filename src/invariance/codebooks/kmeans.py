@@ -7,10 +7,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from invariance._core.checks import check_count
+from invariance._core.checks import check_choice, check_count
 from invariance._core.randomness import make_rng
 from invariance.codebooks.posteriors import class_shares
 from invariance.images import encode_labels
+
+INITS = ("k-means++", "random")
 
 
 class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -21,6 +23,7 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_words : how many centres
     batch : whether small batches of descriptors move the centres (`MiniBatchKMeans`), or all of them (`KMeans`)
     n_init, max_iter : starts, of which the best is kept, and iterations (epochs with `batch`) at most
+    init : "k-means++" spreads the first centres, which takes minutes for thousands; "random" takes any descriptors
     random_state : as in scikit-learn; scikit-learn uses all cores, and sums rounded in another order on other machines
         may give centres that differ in the last digits
 
@@ -33,11 +36,12 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     classes_: Any
 
-    def __init__(self, n_words=5000, batch=False, n_init=1, max_iter=300, random_state=None):
+    def __init__(self, n_words=5000, batch=False, n_init=1, max_iter=300, init="k-means++", random_state=None):
         self.n_words = n_words
         self.batch = batch
         self.n_init = n_init
         self.max_iter = max_iter
+        self.init = init
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "KMeansCodebook":
@@ -50,6 +54,7 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         method = MiniBatchKMeans if self.batch else KMeans
         self.kmeans_ = method(
             n_words,
+            init=check_choice("init", self.init, INITS),
             n_init=check_count("n_init", self.n_init),
             max_iter=check_count("max_iter", self.max_iter),
             random_state=int(make_rng(self.random_state).integers(2**31)),

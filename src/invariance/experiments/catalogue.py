@@ -94,7 +94,7 @@ CODEBOOKS = (
         "The same for bikes or cars, by how many windows of a picture are counted; beside k-means of 5,000 words.",
         ("graz02",), reproductions.graz02_windows, 2, 20,
         lacking=BACKGROUND_LACKING,
-        differs="Bikes against cars; the paper goes up to 50,000 windows. Here k-means stops after ten rounds.",
+        differs="Bikes against cars; the paper goes up to 50,000 windows. k-means starts at random, in small batches.",
         claims=(
             Claim("forests are better than k-means", BY_WINDOWS, "forest, 5 trees, 1,000 windows a picture",
                   "k-means, 5,000 words, 1,000 windows a picture"),

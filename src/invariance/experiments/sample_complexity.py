@@ -149,7 +149,7 @@ def plot(
         axes.axhline(level.means[0], ls="--", lw=1, color=f"C{number}", label=level.method)
     axes.set(xlabel=label, ylabel=rate)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return figure
 
 
