@@ -64,7 +64,7 @@ def test_a_method_with_one_rate_is_a_dashed_line_in_the_figure(tmp_path):
     curves = [Curve("pca", (1, 5), np.array([[10.0, 60.0]])), Curve("full", (500,), np.array([[61.0]]))]
     figure = low_rank.plot(curves)
     [axes] = figure.axes
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"pca", "full"}
+    assert {text.get_text() for text in axes.figure.legends[0].get_texts()} == {"pca", "full"}
     [level] = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
     assert set(level.get_ydata()) == {61.0}
     figure.savefig(tmp_path / "curves.png")

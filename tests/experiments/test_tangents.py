@@ -117,7 +117,7 @@ def test_the_figure_has_a_logarithmic_axis_and_a_line_a_method(tmp_path):
     figure = tangent_digits.plot(outcomes, ("RBF", "other"))
     [axes] = figure.axes
     assert axes.get_xscale() == "log"
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"RBF", "other"}
+    assert {text.get_text() for text in axes.figure.legends[0].get_texts()} == {"RBF", "other"}
     assert list(axes.containers[0][0].get_ydata()) == [31, 6]
     figure.savefig(tmp_path / "errors.png")
     assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
