@@ -36,7 +36,8 @@ def isbi_patches(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes by patches."""
     from invariance.experiments import isbi_patches as module
 
-    outcomes = module.run(runs, seed=seed, shrink=25 if is_quick else 1)
+    methods = pick(module.METHODS, "one jungle (TICJ)") if is_quick else module.METHODS
+    outcomes = module.run(runs, methods, seed, shrink=25 if is_quick else 1)
     return Found([Table("1 - F in %", "lower", outcomes, is_papers_task=False)])
 
 
