@@ -1,17 +1,26 @@
 """One ordered parallel map for the whole library: one level of threads, BLAS capped inside."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from invariance._core.progress import track
 
 
-def one_blas_thread() -> threadpool_limits:
+def one_blas_thread() -> AbstractContextManager:
     """A context in which BLAS runs on one thread: a product split over two rounds differently."""
-    return threadpool_limits(limits=1, user_api="blas")
+    return _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """The libraries with threads that are loaded; finding them takes milliseconds, so only after further imports."""
+    return ThreadpoolController()
 
 
 def iterate_jobs(

@@ -7,7 +7,7 @@ pictures' vectors are the words; each vector counts for the word nearest to it, 
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -27,6 +27,13 @@ KEPT_BYTES = 2**29
 N_BATCH = 4096
 N_STARTS = 3
 N_EPOCHS = 30
+
+
+class Described(NamedTuple):
+    """All vectors (n, D) of a picture, and its shape."""
+
+    vectors: np.ndarray
+    shape: tuple[int, ...]
 
 
 class WordHistograms(TransformerMixin, BaseEstimator):
@@ -68,7 +75,7 @@ class WordHistograms(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, images: Sequence[Any], y=None) -> np.ndarray:
         """`fit` and `transform`; vectors of up to half a gigabyte are kept, so that they are computed only once."""
-        kept: dict[int, np.ndarray] = {}
+        kept: dict[int, Described] = {}
         return self._find_words(images, y, kept, KEPT_BYTES)._histograms(images, kept)
 
     def transform(self, images: Sequence[Any]) -> np.ndarray:
@@ -79,9 +86,9 @@ class WordHistograms(TransformerMixin, BaseEstimator):
     def words_of(self, image: Any) -> np.ndarray:
         """The word (n,) of each of a picture's vectors, for maps and galleries."""
         check_is_fitted(self)
-        return nearest_words(_describe(self.descriptor, _load(image)), self.words_)
+        return nearest_words(_describe(self.descriptor, _load(image)).vectors, self.words_)
 
-    def _find_words(self, images, y, kept: dict[int, np.ndarray], room: int = 0) -> "WordHistograms":
+    def _find_words(self, images, y, kept: dict[int, Described], room: int = 0) -> "WordHistograms":
         """Fit; as many pictures' vectors as there is room for, in bytes, are kept."""
         n_images = _count_pictures(images)
         check_count("levels", self.levels)
@@ -102,7 +109,7 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         )
         return self
 
-    def _histograms(self, images, kept: dict[int, np.ndarray]) -> np.ndarray:
+    def _histograms(self, images, kept: dict[int, Described]) -> np.ndarray:
         n_images = _count_pictures(images)
         n_cells = sum(4**level for level in range(check_count("levels", self.levels)))
         histograms = np.empty((n_images, n_cells * len(self.words_)), np.float32)
@@ -113,29 +120,27 @@ class WordHistograms(TransformerMixin, BaseEstimator):
             histogram[:] = row
         return histograms
 
-    def _sample(self, images, rng: np.random.Generator, kept: dict[int, np.ndarray], room: int) -> list[np.ndarray]:
+    def _sample(self, images, rng: np.random.Generator, kept: dict[int, Described], room: int) -> list[np.ndarray]:
         """Equally many vectors (n, D) of every picture, or all where it has fewer."""
         n_each = -(-check_count("n_training", self.n_training) // len(images))
         work = partial(_draw_vectors, images, self.descriptor, n_each)
         tasks = list(enumerate(spawn_rngs(rng, len(images))))
         parts = []
-        for index, (part, vectors) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing pictures")):
+        for index, (part, whole) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing pictures")):
             parts.append(part)
-            if vectors is not None and vectors.nbytes <= room:
-                room -= vectors.nbytes
-                kept[index] = vectors
+            if whole is not None and whole.vectors.nbytes <= room:
+                room -= whole.vectors.nbytes
+                kept[index] = whole
         if len({part.shape[1] for part in parts}) > 1:
             raise ValueError("images must all be grey or all in colour: their vectors differ in length. Convert some.")
         return parts
 
-    def _histogram(self, images, kept: dict[int, np.ndarray], index: int) -> np.ndarray:
-        vectors = kept.pop(index, None)
-        if vectors is None:
-            vectors = _describe(self.descriptor, _load(images[index]))
+    def _histogram(self, images, kept: dict[int, Described], index: int) -> np.ndarray:
+        is_kept = index in kept
+        vectors, shape = kept.pop(index) if is_kept else _describe(self.descriptor, _load(images[index]))
         words = nearest_words(vectors, self.words_)
         if self.levels == 1:
             return _count(words, len(self.words_))
-        shape = _load(images[index]).shape
         places = np.asarray(self.descriptor.places(shape)) / shape[:2]
         levels = [
             2.0 ** (max(level, 1) - self.levels) * _count_cells(words, places, 2**level, len(self.words_))
@@ -200,15 +205,15 @@ def _count_cells(words: np.ndarray, places: np.ndarray, n_sides: int, n_words: i
     return _count((rows * n_sides + columns) * n_words + words, n_sides**2 * n_words)
 
 
-def _draw_vectors(images, descriptor, n_each: int, task) -> tuple[np.ndarray, np.ndarray | None]:
+def _draw_vectors(images, descriptor, n_each: int, task) -> "tuple[np.ndarray, Described | None]":
     """Some of a picture's vectors, and all of them unless the descriptor can do without."""
     index, rng = task
     image = _load(images[index])
     if hasattr(descriptor, "describe_some"):
         rows = _draw_rows(len(descriptor.places(image.shape)), n_each, rng)
         return np.ascontiguousarray(descriptor.describe_some(image, rows), np.float32), None
-    vectors = _describe(descriptor, image)
-    return vectors[_draw_rows(len(vectors), n_each, rng)], vectors  # a copy, so that the others can go
+    whole = _describe(descriptor, image)
+    return whole.vectors[_draw_rows(len(whole.vectors), n_each, rng)], whole  # a copy, so that the others can go
 
 
 def _draw_rows(n_rows: int, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
@@ -216,8 +221,8 @@ def _draw_rows(n_rows: int, n_drawn: int, rng: np.random.Generator) -> np.ndarra
     return np.sort(rng.choice(n_rows, n_drawn, replace=False)) if n_rows > n_drawn else np.arange(n_rows)
 
 
-def _describe(descriptor, image: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(descriptor.describe_all(image), np.float32)
+def _describe(descriptor, image: np.ndarray) -> Described:
+    return Described(np.ascontiguousarray(descriptor.describe_all(image), np.float32), image.shape)
 
 
 def _load(image: Any) -> np.ndarray:

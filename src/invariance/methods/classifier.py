@@ -52,7 +52,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
         method = self._method()
         self.classes_, codes = encode_labels(y, len(X))
         self.facts_ = learn_facts(X, codes)
-        self._check_numbers(method, codes)
+        self._check_pictures(method, codes)
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         self.light_width_, self.phi_ = part_with_light(self.transformations)
         self.model_ = method.make(self.phi_, self.facts_, common)
@@ -92,7 +92,7 @@ class PictureClassifier(ClassifierMixin, BaseEstimator):
     def _n_channels(self, method: Method) -> int:
         return 1 if method.grey else self.facts_.n_channels
 
-    def _check_numbers(self, method: Method, codes: np.ndarray) -> None:
+    def _check_pictures(self, method: Method, codes: np.ndarray) -> None:
         if self.facts_.n_least < 2:
             lonely = self.classes_[np.bincount(codes).argmin()]
             raise ValueError(f"class '{lonely}' has one picture only; learning needs at least two. Add another.")
