@@ -1,7 +1,7 @@
 """Clustering forests: building and coding against scikit-learn's trees and k-means, extraction against OpenCV.
 
 Run it from the repository with: python -m benchmarks.codebooks
-Windows are those of GRAZ-02's bikes and cars if they are there, else of generated pictures; every ratio is of two
+Windows are those of GRAZ-02's bikes and cars if they are there, else of generated images; every ratio is of two
 figures of this run.
 """
 
@@ -20,22 +20,22 @@ N_DESCRIPTORS, N_TREES, N_LEAVES, N_TRIALS = 20_000, 5, 1000, 50
 N_WINDOWS = 8000
 
 
-def load_pictures(n_each=150):
-    """Pictures of two classes, and their labels."""
+def load_images(n_each=150):
+    """Images of two classes, and their labels."""
     try:
         classes = [load_graz02([name]).images[:n_each] for name in ("bikes", "cars")]
-        pictures = [picture for images in classes for picture in images]
+        photos = [photo for images in classes for photo in images]
     except DatasetMissing:
         rng = np.random.default_rng(0)
-        pictures = [cv2.resize(rng.random((24 + 8 * k % 48, 32, 3)), (320, 240)) for k in range(2 * n_each)]
-    return pictures, np.repeat([0, 1], len(pictures) // 2)
+        photos = [cv2.resize(rng.random((24 + 8 * k % 48, 32, 3)), (320, 240)) for k in range(2 * n_each)]
+    return photos, np.repeat([0, 1], len(photos) // 2)
 
 
-def describe(pictures, labels, n_descriptors):
-    """Haar descriptors of random windows, as many of every picture, and the labels of their pictures."""
-    n_each, rng = -(-n_descriptors // len(pictures)), np.random.default_rng(0)
-    parts = [HaarPatches().describe(image, draw_boxes(image.shape, n_each, rng)) for image in pictures]
-    order = rng.permutation(n_each * len(pictures))[:n_descriptors]
+def describe(photos, labels, n_descriptors):
+    """Haar descriptors of random windows, as many of every image, and the labels of their images."""
+    n_each, rng = -(-n_descriptors // len(photos)), np.random.default_rng(0)
+    parts = [HaarPatches().describe(image, draw_boxes(image.shape, n_each, rng)) for image in photos]
+    order = rng.permutation(n_each * len(photos))[:n_descriptors]
     return np.concatenate(parts)[order], np.repeat(labels, n_each)[order]
 
 
@@ -69,7 +69,7 @@ def compare_coding(D, forest, trees, kmeans):
     theirs, _ = best(lambda: trees.apply(D))
     words, _ = best(lambda: kmeans.predict(D), 1)
     print(
-        f"Coding, descriptors a second: ours {len(D) / ours:,.0f}, sklearn apply {len(D) / theirs:,.0f} "
+        f"Coding, descriptors per second: ours {len(D) / ours:,.0f}, sklearn apply {len(D) / theirs:,.0f} "
         f"({theirs / ours:.1f} times), k-means {len(D) / words:,.0f} ({words / ours:.0f} times)"
     )
 
@@ -108,30 +108,30 @@ def opencv_haar(image, boxes):
     return patches.reshape(len(boxes), -1)
 
 
-def compare_extraction(pictures):
-    image = np.asarray(pictures[0], np.float32)
+def compare_extraction(photos):
+    image = np.asarray(photos[0], np.float32)
     boxes = draw_boxes(image.shape, N_WINDOWS, np.random.default_rng(0))
     HaarPatches().describe(image, boxes[:10])
     ours, _ = best(lambda: HaarPatches().describe(image, boxes))
     theirs, _ = best(lambda: opencv_haar(image, boxes), 1)
     print(
-        f"Extraction on one core, Haar descriptors a second: ours {len(boxes) / ours:,.0f}, "
+        f"Extraction on one core, Haar descriptors per second: ours {len(boxes) / ours:,.0f}, "
         f"OpenCV {len(boxes) / theirs:,.0f}, {theirs / ours:.0f} times"
     )
 
 
-def count_pictures(pictures, labels):
-    bag = BagOfFeatures(n_windows=N_WINDOWS, n_jobs=2, random_state=0).fit(pictures, labels)
-    bag.count(pictures[:2])
-    took, _ = best(lambda: bag.count(pictures[:100]), 1)
-    print(f"Pictures a second at {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")
+def count_images(photos, labels):
+    bag = BagOfFeatures(n_windows=N_WINDOWS, n_jobs=2, random_state=0).fit(photos, labels)
+    bag.count(photos[:2])
+    took, _ = best(lambda: bag.count(photos[:100]), 1)
+    print(f"Images a second at {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")
 
 
 if __name__ == "__main__":
-    pictures, labels = load_pictures()
-    D, y = describe(pictures, labels, N_DESCRIPTORS)
-    compare_extraction(pictures)
+    photos, labels = load_images()
+    D, y = describe(photos, labels, N_DESCRIPTORS)
+    compare_extraction(photos)
     forest, trees, kmeans = compare_building(D, y)
     compare_coding(D, forest, trees, kmeans)
     show_growth(D, y)
-    count_pictures(pictures, labels)
+    count_images(photos, labels)

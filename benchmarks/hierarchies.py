@@ -74,13 +74,13 @@ def show_growth(images):
     print("Growth, microseconds an image")
     some = images[:200]
 
-    def row(name, response, pictures):
-        response.fit(pictures)
-        taken, _ = best(lambda: response.transform(pictures), 2)
-        print(f"  {name}: {1e6 * taken / len(pictures):,.0f}")
+    def row(name, response, photos):
+        response.fit(photos)
+        taken, _ = best(lambda: response.transform(photos), 2)
+        print(f"  {name}: {1e6 * taken / len(images):,.0f}")
 
     for n_templates in (125, 250, 500, 1000):
-        row(f"{n_templates} templates a layer", make_response(n_templates=n_templates), some)
+        row(f"{n_templates} templates per layer", make_response(n_templates=n_templates), some)
     for sizes in ((12,), (12, 20), (12, 16, 20), (12, 15, 18, 21)):
         row(f"patches {sizes}", make_response(sizes), some)
     for factor in (1, 2, 3):
@@ -89,14 +89,14 @@ def show_growth(images):
 
 
 def measure_memory():
-    """Peak beyond the pictures, of 1,000 colour pictures of 100 x 100 in the Caltech architecture."""
-    pictures = np.random.default_rng(0).random((1000, 100, 100, 3), np.float32)
+    """Peak beyond the images, of 1,000 colour images of 100 x 100 in the Caltech architecture."""
+    photos = np.random.default_rng(0).random((1000, 100, 100, 3), np.float32)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    make_response((24, 60), hop=3).fit(pictures[:200]).transform(pictures)
+    make_response((24, 60), hop=3).fit(photos[:200]).transform(photos)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
-        f"1,000 colour pictures 100 x 100, patches 24 and 60, hop 3: {time.perf_counter() - started:.1f} s, "
+        f"1,000 colour images 100 x 100, patches 24 and 60, hop 3: {time.perf_counter() - started:.1f} s, "
         f"{peak / 2**20:.2f} GB resident at the peak, {(peak - before) / 2**20:.2f} GB more than before"
     )
 

@@ -76,8 +76,8 @@ def compare_with_literal():
     fast, learned = timed(problem.learn)
     gamma = reference.differences_matrix((SIZE, SIZE))
     # λ on pixels, as in Geometry: smoothness tr(cov z) / tr(BᵀΓᵀΓB), with the ridge that is part of the penalty.
-    pictures = problem.reduced.basis.astype(np.float64)
-    trace = np.sum((gamma @ pictures) ** 2)
+    photos = problem.reduced.basis.astype(np.float64)
+    trace = np.sum((gamma @ photos) ** 2)
     ridge = 1e-3 * trace / problem.reduced.rank
     weight = SMOOTHNESS * problem.geometry.variance.sum() / (trace * (1 + 1e-3))
     transforming, transformed = timed(lambda: reference.transform_patches(problem.images, problem.phi))

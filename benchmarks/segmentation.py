@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.isbi2012 import RADIUS, draw_scribbles
+from experiments.peers.pixel_forest import UNLABELLED, PixelForest
+from experiments.pixel_runs import timed
 from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
-from invariance.experiments.isbi2012 import RADIUS, draw_scribbles
-from invariance.experiments.peers.pixel_forest import UNLABELLED, PixelForest
-from invariance.experiments.pixel_runs import timed
 from invariance.segmentation import JungleSegmenter
 from invariance.segmentation.dense import BANK_ALONE, context_of, predict_maps
 from invariance.segmentation.standard import StandardImage

@@ -152,13 +152,13 @@ def add_rows_by_winner(coordinates, winners, first_member, residuals, n_members)
     return sums
 
 
-def information_gains(values, codes, weights, n_classes, least_samples=1):
+def information_gains(values, codes, weights, n_classes, min_samples=1):
     """{threshold: gain} of every cut midway between two neighbouring values that leaves enough samples on each side."""
     gains = {}
     distinct = np.unique(values)
     for low, high in itertools.pairwise(distinct):
         left = values <= low
-        if min(left.sum(), (~left).sum()) >= least_samples:
+        if min(left.sum(), (~left).sum()) >= min_samples:
             gains[0.5 * (low + high)] = information_gain(left, codes, weights, n_classes)
     return gains
 

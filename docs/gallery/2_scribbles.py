@@ -2,8 +2,8 @@
 Labelling pixels from scribbles
 ===============================
 
-A few strokes of a brush in one picture are enough for a first map of all others. Here the strokes are drawn along the
-known membranes and inside the known cells of a generated section; the pictures beside it are labelled from them.
+A few strokes of a brush in one image are enough for a first map of all others. Here the strokes are drawn along the
+known membranes and inside the known cells of a generated section; the images beside it are labelled from them.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Visual words, and where they fire
 =================================
 
-Pictures of any sizes become bags of visual words: random windows are described, a forest of randomized trees gives each
-its words, and the words are counted. The words also say *where* in a picture a class shows.
+Images of any sizes become bags of visual words: random windows are described, a forest of randomized trees gives each
+its words, and the words are counted. The words also say *where* in an image per class shows.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ from skimage import data
 from invariance import BagOfFeatures, CodebookClassifier
 from invariance.report import word_figure, word_map_figure
 
-pictures = [data.brick(), data.grass(), data.gravel()]
+images = [data.brick(), data.grass(), data.gravel()]
 labels = np.repeat(["brick", "grass", "gravel"], 6)
 
 
 def cut(tops):
     """Pieces of 128 x 128 pixels, six of each photograph."""
     corners = [(i, j) for i in tops for j in (0, 128, 256)]
-    return [photo[i : i + 128, j : j + 128] for photo in pictures for i, j in corners]
+    return [photo[i : i + 128, j : j + 128] for photo in images for i, j in corners]
 
 
 # %%
@@ -33,7 +33,7 @@ print(f"{model.score(new, labels):.2f} classified right")
 # %%
 # Two textures side by side: the words of grass fire where the grass is.
 
-both = np.hstack([pictures[0][256:384, :128], pictures[1][256:384, :128]])
+both = np.hstack([images[0][256:384, :128], images[1][256:384, :128]])
 figure = word_map_figure(model, both, "grass")
 
 # %%

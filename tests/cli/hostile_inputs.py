@@ -1,4 +1,4 @@
-"""Inputs that hostile or unlucky people give to commands: damaged pictures, folders without sense, forged models."""
+"""Inputs that hostile or unlucky people give to commands: damaged images, folders without sense, forged models."""
 
 import hashlib
 import io
@@ -70,26 +70,26 @@ def fill(folder: Path, kinds=("level", "upright"), n=3) -> Path:
 
 def put_inputs(world: Path) -> None:
     """Good inputs, two models, and every bad input that `test_malformed.py` names, in a folder."""
-    fill(world / "pictures")
+    fill(world / "images")
     for name in ("images", "masks"):
         (world / name).mkdir()
     cells = np.random.default_rng(1).integers(0, 2, (6, 6)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
     Image.fromarray(200 * cells).save(world / "images" / "a.png")
     Image.fromarray(cells).save(world / "masks" / "a.png")
-    assert main(["fit", str(world / "pictures"), "-o", str(world / "m.inv"), "--method", "codebook"]) == 0
+    assert main(["fit", str(world / "images"), "-o", str(world / "m.inv"), "--method", "codebook"]) == 0
     arguments = ["fit-pixels", str(world / "images"), str(world / "masks"), "-o", str(world / "p.inv")]
     assert main([*arguments, "--patch-size", "5", "--pixels", "200", "--rounds", "1"]) == 0
-    put_bad_pictures(world)
+    put_bad_images(world)
     put_bad_folders(world)
     put_bad_models(world)
 
 
-def put_bad_pictures(world: Path) -> None:
+def put_bad_images(world: Path) -> None:
     good = encoded("png")
     files = {
         "a.png": good,
         "empty.png": b"",
-        "text.png": b"this is no picture\n",
+        "text.png": b"this is no image\n",
         "cut.png": good[: len(good) // 2],
         "vast.png": empty_png(2**31 - 1, 2**31 - 1),
         "large.png": empty_png(13_000, 13_000),  # Pillow would only warn of it
@@ -115,7 +115,7 @@ def put_bad_folders(world: Path) -> None:
     fill(world / "deep" / "deeper")
     fill(fill(world / "lonely", ["level"]), ["upright"], n=1)
     for number in range(3):
-        (fill(world / f"broken{number}") / "level" / "9.png").write_bytes(b"no picture")
+        (fill(world / f"broken{number}") / "level" / "9.png").write_bytes(b"no image")
         for good in range(number):
             (world / f"broken{number}" / "level" / f"{good}.png").write_bytes(b"")
     (world / "broken2" / "level" / "2.png").write_bytes(b"")
@@ -123,7 +123,7 @@ def put_bad_folders(world: Path) -> None:
     for name, kind in names.items():
         folder = fill(world / "names" / name)
         (folder / "level").rename(folder / kind)
-        (folder / kind / "9.png").write_bytes(b"no picture")
+        (folder / kind / "9.png").write_bytes(b"no image")
     for name, mask in {
         "small": np.zeros((7, 7), np.uint8),
         "plain": np.zeros((48, 48), np.uint8),

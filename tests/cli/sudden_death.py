@@ -48,15 +48,15 @@ class Victim(NamedTuple):
 
 def prepare_fit(folder: Path) -> Victim:
     """`invariance fit` over a model of another seed."""
-    pictures, target = folder / "pictures", folder / "models" / "m.inv"
+    photos, target = folder / "images", folder / "models" / "m.inv"
     target.parent.mkdir(parents=True)
     rng = np.random.default_rng(0)
     for kind in ("level", "upright"):
-        (pictures / kind).mkdir(parents=True)
+        (photos / kind).mkdir(parents=True)
         for number in range(3):
             noise = rng.integers(0, 256, (24, 1 if kind == "level" else 24), dtype=np.uint8)
-            Image.fromarray(np.broadcast_to(noise, (24, 24)).copy()).save(pictures / kind / f"{number}.png")
-    arguments = ["fit", str(pictures), "-o", str(target), "--method", "codebook", "--jobs", "1"]
+            Image.fromarray(np.broadcast_to(noise, (24, 24)).copy()).save(photos / kind / f"{number}.png")
+    arguments = ["fit", str(photos), "-o", str(target), "--method", "codebook", "--jobs", "1"]
     assert main(arguments) == 0
     blank = np.zeros((24, 24), np.float32)
 

@@ -14,15 +14,15 @@ from invariance.datasets import make_glyphs
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Hooks, and hooks upside down, with one file that is no picture."""
-    root = tmp_path_factory.mktemp("pictures") / "two words"
+    """Hooks, and hooks upside down, with one file that is no image."""
+    root = tmp_path_factory.mktemp("images") / "two words"
     drawings = make_glyphs(40, rotation=15, shift=0, scale=0.1, random_state=0)
     hooks = drawings.images[drawings.labels == drawings.class_names.index("hook")]
     for number, hook in enumerate(hooks):
-        name, picture = ("six", hook) if number < 20 else ("nine", hook[::-1, ::-1])
+        name, image = ("six", hook) if number < 20 else ("nine", hook[::-1, ::-1])
         (root / name).mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.rint(255 * picture).astype(np.uint8)).save(root / name / f"{number:02d}.png")
-    (root / "six" / "broken.png").write_bytes(b"no picture")
+        Image.fromarray(np.rint(255 * image).astype(np.uint8)).save(root / name / f"{number:02d}.png")
+    (root / "six" / "broken.png").write_bytes(b"no image")
     return root
 
 
@@ -35,7 +35,7 @@ def test_advise_says_what_hurts_and_writes_report_and_figure(folder, tmp_path, c
     assert f"  invariance fit '{folder}' -o model.inv" in out
     page = report.read_text()
     assert "What does not matter?" in page
-    assert "said nine" not in page  # titles of pictures are drawn, not written
+    assert "said nine" not in page  # titles of images are drawn, not written
     assert "all rotations" in page
     assert Image.open(figure).width > 400
     assert sorted(path.name for path in tmp_path.iterdir()) == ["advice.html", "advice.png"]
@@ -50,7 +50,7 @@ def test_advise_as_json_is_one_document_and_the_same_for_the_same_seed(folder, c
     assert documents[0] == documents[1]
     verdicts = {finding["invariant_to"]: finding["verdict"] for finding in document["findings"]}
     assert verdicts["rotations:24"] == "hurts"
-    assert document["compared"] == document["pictures"] == 40
+    assert document["compared"] == document["images"] == 40
     told = f" --invariant-to {document['invariant_to']}" if document["invariant_to"] != "identity" else ""
     assert document["command"].endswith(f"-o model.inv{told}")
 
@@ -86,7 +86,7 @@ def test_compare_as_json(small_folder, capsys):
 
 MISTAKES = {
     "missing folder": (["advise", "no-such-folder"], "no-such-folder"),
-    "unreadable picture": (["advise", "FOLDER", "--strict"], "broken.png"),
+    "unreadable image": (["advise", "FOLDER", "--strict"], "broken.png"),
     "report of unknown kind": (["advise", "FOLDER", "-o", "advice.docx"], "advice.docx"),
     "figure of unknown kind": (["advise", "FOLDER", "--figure", "advice.xyz"], "advice.xyz"),
     "no time": (["advise", "FOLDER", "--budget", "0"], "--budget"),

@@ -102,21 +102,21 @@ def test_transformations_alone_lists_the_sets_and_writes_nothing(capsys, tmp_pat
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_transformations_draws_an_orbit(ending, capsys, tmp_path):
-    picture = tmp_path / f"orbit.{ending}"
-    assert main(["transformations", "--set", "rotations:4", "--size", "24", "-o", str(picture)]) == 0
+    image = tmp_path / f"orbit.{ending}"
+    assert main(["transformations", "--set", "rotations:4", "--size", "24", "-o", str(image)]) == 0
     text = capsys.readouterr().out
     assert "4 members" in text
     assert "form a group" in text
-    assert str(picture) in text
-    assert list(tmp_path.iterdir()) == [picture]
+    assert str(image) in text
+    assert list(tmp_path.iterdir()) == [image]
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "1"])
 def test_transformations_takes_grey_and_colour_with_and_without_alpha(mode, tmp_path):
     Image.new(mode, (40, 30)).save(tmp_path / "image.png")
-    picture = tmp_path / "orbit.png"
-    assert main(["transformations", str(tmp_path / "image.png"), "--set", "reflections", "-o", str(picture)]) == 0
-    assert Image.open(picture).width > 100
+    image = tmp_path / "orbit.png"
+    assert main(["transformations", str(tmp_path / "image.png"), "--set", "reflections", "-o", str(image)]) == 0
+    assert Image.open(image).width > 100
 
 
 def test_of_a_large_set_only_some_are_drawn(capsys, tmp_path):

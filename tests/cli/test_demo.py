@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from invariance.cli import demo, main
-from invariance.cli.demo_report import compare_with_peers
-from invariance.experiments import demo as job
+from invariance.report import demo_job as job
+from invariance.report.demo_page import compare_with_peers
 
 
 @pytest.fixture

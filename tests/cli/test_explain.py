@@ -1,4 +1,4 @@
-"""The report about a model: every method has one, with pictures and without, and it says what is true."""
+"""The report about a model: every method has one, with images and without, and it says what is true."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from invariance import models
 from invariance.cli import main
 from invariance.datasets import make_membranes
-from invariance.methods import METHODS, PictureClassifier, read_pictures
+from invariance.methods import METHODS, ImageClassifier, read_images
 from invariance.report.answers import ask
 from invariance.report.explanation import changes, explain, explain_answers
 from invariance.report.explanation.written import write_out
@@ -24,7 +24,7 @@ from invariance.transformations import Identity, Rotations, Shifts
 
 NAMES = ("across", "down", "slanted")
 SECTIONS = ("How often it is right", "Right and wrong", "How sure it is", "What changes its answers")
-SHOWN_WITH_PICTURES = {
+SHOWN_WITH_IMAGES = {
     "jungle": "likes it best",
     "codebook": "speaks for class",
     "hierarchy": "speaks most for it",
@@ -36,15 +36,15 @@ SHOWN_WITH_PICTURES = {
 
 
 def stripes(n_each, seed, side=24):
-    """Pictures of noisy stripes in three directions, and their names."""
+    """Images of noisy stripes in three directions, and their names."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:side, :side]
     ways = {"across": y, "down": x, "slanted": (x + y) * 0.7}
     labels = np.repeat(NAMES, n_each)
-    pictures = [
+    photos = [
         0.5 + 0.35 * np.sin(ways[name] * 1.2 + rng.uniform(0, 6)) + rng.normal(0, 0.1, x.shape) for name in labels
     ]
-    return [np.clip(picture, 0, 1).astype(np.float32) for picture in pictures], labels
+    return [np.clip(photo, 0, 1).astype(np.float32) for photo in photos], labels
 
 
 def few_kernels(phi, facts, common):
@@ -52,12 +52,12 @@ def few_kernels(phi, facts, common):
     kernels = [
         ImageKernel(TangentDistance(set_), 16, name) for set_, name in ((Identity(), "pixels"), (None, "tangents"))
     ]
-    return TradeoffClassifier(kernels, "ova", sigma="held out", probability=True, **common)
+    return TradeoffClassifier(kernels, "ova", sigma="cv", probability=True, **common)
 
 
 @pytest.fixture(autouse=True)
-def _change_few_pictures(monkeypatch):
-    monkeypatch.setattr(changes, "N_PICTURES", 2)
+def _change_few_images(monkeypatch):
+    monkeypatch.setattr(changes, "N_IMAGES", 2)
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +67,7 @@ def fitted():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(METHODS, "tradeoff", METHODS["tradeoff"]._replace(make=few_kernels))
         return {
-            name: PictureClassifier(name, n_jobs=1, random_state=0).fit(
-                *(large_task if method.least_side > 1 else task)
-            )
+            name: ImageClassifier(name, n_jobs=1, random_state=0).fit(*(large_task if method.min_side > 1 else task))
             for name, method in METHODS.items()
         }
 
@@ -83,26 +81,26 @@ def segmenter():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with labelled pictures."""
+    """A working folder with labelled images."""
     monkeypatch.chdir(tmp_path)
-    for number, (picture, label) in enumerate(zip(*stripes(4, 1), strict=True)):
-        (tmp_path / "pictures" / label).mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.rint(255 * picture).astype(np.uint8)).save(tmp_path / "pictures" / label / f"{number}.png")
+    for number, (photo, label) in enumerate(zip(*stripes(4, 1), strict=True)):
+        (tmp_path / "images" / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.rint(255 * photo).astype(np.uint8)).save(tmp_path / "images" / label / f"{number}.png")
     return tmp_path
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_explained_with_pictures(method, fitted):
+def test_every_method_is_explained_with_images(method, fitted):
     page = explain(fitted[method], *stripes(4, 1)).to_html()
     for heading in (*SECTIONS, "What was learned", "To repeat it"):
         assert f">{heading}</h2>" in page
-    assert SHOWN_WITH_PICTURES[method] in page
+    assert SHOWN_WITH_IMAGES[method] in page
     assert f"<td>method</td><td>&#x27;{method}&#x27;</td>" in page
     assert len(page) < 6_000_000
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_without_pictures_the_report_says_how_to_get_the_rest(method, fitted):
+def test_without_images_the_report_says_how_to_get_the_rest(method, fitted):
     page = explain(fitted[method]).to_html()
     assert "--on FOLDER" in page
     assert "What was learned" in page
@@ -116,9 +114,9 @@ def test_the_same_answers_and_seed_give_the_same_page(fitted):
 
 
 def test_wrong_answers_are_shown_the_surest_first(fitted):
-    pictures, labels = stripes(4, 1)
+    photos, labels = stripes(4, 1)
     moved = np.roll(labels, 4)  # every label is wrong
-    answers = ask(fitted["tradeoff"], pictures, moved)
+    answers = ask(fitted["tradeoff"], photos, moved)
     page = explain_answers(fitted["tradeoff"], answers).to_html()
     assert "No answer is right." in page
     shown = re.findall(r"<span>said (\w+), (\d+)%</span><span>is (\w+)</span>", page)
@@ -130,19 +128,19 @@ def test_wrong_answers_are_shown_the_surest_first(fitted):
 
 def test_a_jungle_without_filters_is_explained():
     same = [np.full((24, 24), 0.5, np.float32)] * 8
-    classifier = PictureClassifier("jungle", n_jobs=1, random_state=0).fit(same, np.arange(8) % 2)
+    classifier = ImageClassifier("jungle", n_jobs=1, random_state=0).fit(same, np.arange(8) % 2)
     assert not any((dag.feature >= 0).any() for dag in classifier.model_.dags_)
     assert "no filter was found" in explain(classifier).to_html()
 
 
 def test_the_lines_to_repeat_it_make_the_same_model(folder):
-    pictures, labels = read_pictures("pictures")[:2]
+    photos, labels = read_images("images")[:2]
     phi = Rotations(3, limit=10) * Shifts(1)
-    classifier = PictureClassifier("texture", phi, n_jobs=1, random_state=7).fit(pictures, labels)
+    classifier = ImageClassifier("texture", phi, n_jobs=1, random_state=7).fit(photos, labels)
     lines = unescape(re.search(r"<code>(.*)</code>", explain(classifier).to_html(), re.DOTALL)[1])
     made = {}
-    exec(lines.replace("FOLDER/", "").replace("FOLDER", "pictures"), made)
-    np.testing.assert_array_equal(made["classifier"].predict_proba(pictures), classifier.predict_proba(pictures))
+    exec(lines.replace("FOLDER/", "").replace("FOLDER", "images"), made)
+    np.testing.assert_array_equal(made["classifier"].predict_proba(photos), classifier.predict_proba(photos))
     assert repr(made["classifier"].transformations) == repr(phi)
 
 
@@ -150,7 +148,7 @@ def test_the_lines_to_repeat_it_make_the_same_model(folder):
     ("value", "text"),
     [
         (LogisticRegression(n_jobs=3), "LogisticRegression()"),
-        (PictureClassifier("jungle", Shifts(2) * Rotations(4), n_jobs=2), None),
+        (ImageClassifier("jungle", Shifts(2) * Rotations(4), n_jobs=2), None),
         (TangentDistance(Rotations(3) | Shifts(1)), "TangentDistance(transformations=Rotations(n=3) | Shifts())"),
         (make_pipeline(LogisticRegression(C=2)), None),
     ],
@@ -160,11 +158,11 @@ def test_estimators_are_written_as_the_python_that_makes_them(value, text):
     written = write_out(value)
     assert text in (None, written)
     assert "n_jobs" not in written
-    names = (LogisticRegression, PictureClassifier, Pipeline, Rotations, Shifts, TangentDistance)
+    names = (LogisticRegression, ImageClassifier, Pipeline, Rotations, Shifts, TangentDistance)
     assert write_out(eval(written, {kind.__name__: kind for kind in names})) == written
 
 
-def test_pictures_and_labels_come_together(fitted):
+def test_images_and_labels_come_together(fitted):
     with pytest.raises(ValueError, match="together"):
         explain(fitted["tradeoff"], stripes(1, 0)[0])
 
@@ -186,18 +184,18 @@ def test_a_segmenter_is_explained(segmenter):
 
 def test_the_command_writes_the_report_and_prints_the_figures(fitted, folder, capsys):
     models.save(fitted["tradeoff"], "m.inv")
-    (folder / "pictures" / "down" / "broken.png").write_text("no image")
-    assert main(["explain", "m.inv", "--on", "pictures", "-o", "r.html", "--json", "--jobs", "1"]) == 0
+    (folder / "images" / "down" / "broken.png").write_text("no image")
+    assert main(["explain", "m.inv", "--on", "images", "-o", "r.html", "--json", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     figures = json.loads(out)
     assert err.count("broken.png") == 1
-    assert figures["n_pictures"] == 12
+    assert figures["n_images"] == 12
     assert figures["accuracy"] == np.trace(figures["confusion"]) / 12
     assert figures["interval"][0] < figures["accuracy"] <= figures["interval"][1]
-    assert [entry["path"] for entry in figures["skipped"]] == ["pictures/down/broken.png"]
+    assert [entry["path"] for entry in figures["skipped"]] == ["images/down/broken.png"]
     page = (folder / "r.html").read_text()
     assert f"{figures['accuracy']:.1%}" in page
-    assert "invariance explain m.inv -o r.html --seed 0 --on pictures" in page
+    assert "invariance explain m.inv -o r.html --seed 0 --on images" in page
     assert models.describe("m.inv")["sha256"] in page
     assert main(["explain", "m.inv", "-o", "alone.html"]) == 0
     assert capsys.readouterr().out == f"Report: {folder / 'alone.html'}\n"

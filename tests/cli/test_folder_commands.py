@@ -1,4 +1,4 @@
-"""fit, predict and evaluate: what they write and print of a folder of pictures, and what they refuse."""
+"""fit, predict and evaluate: what they write and print of a folder of images, and what they refuse."""
 
 import csv
 import json
@@ -13,12 +13,12 @@ from invariance import models
 from invariance.cli import fit as fit_command
 from invariance.cli import main
 from invariance.cli import predict as predict_command
-from invariance.methods import METHODS, PictureClassifier, automatic
+from invariance.methods import METHODS, ImageClassifier, automatic
 from invariance.transformations import Reflections
 
 
 def draw(kind, rng):
-    """A picture of level or upright stripes, uint8."""
+    """An image of level or upright stripes, uint8."""
     rows, columns = np.mgrid[:24, :30]
     wave = np.sin((rows if kind == "level" else columns) / 1.5)
     return (127 + 90 * wave + rng.normal(0, 10, wave.shape)).clip(0, 255).astype(np.uint8)
@@ -56,10 +56,10 @@ def rows_of(text):
 
 def test_fit_says_what_it_read_and_took_and_that_nothing_was_measured(here, capsys):
     fill(here / "train")
-    (here / "train" / "level" / "broken.png").write_text("no picture")
+    (here / "train" / "level" / "broken.png").write_text("no image")
     assert main(["fit", "train", "-o", "m.inv", "--method", "codebook", "--invariant-to", "reflections"]) == 0
     out, err = capsys.readouterr()
-    assert "8 grey pictures of 2 classes" in out
+    assert "8 grey images of 2 classes" in out
     assert "1 could not be read" in out
     assert "codebook: visual words" in out
     assert "not measured" in out
@@ -67,7 +67,7 @@ def test_fit_says_what_it_read_and_took_and_that_nothing_was_measured(here, caps
     assert err.count("\n") == 1
     assert "broken.png" in err
     model = models.load(here / "m.inv")
-    assert isinstance(model, PictureClassifier)
+    assert isinstance(model, ImageClassifier)
     assert isinstance(model.transformations, Reflections)
 
 
@@ -76,10 +76,10 @@ def test_fit_checks_by_cross_validation_if_asked(here, capsys):
     assert main(["fit", "train", "-o", "m.inv", "--method", "codebook", "--check", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["method"] == "codebook"
-    assert found["held_out"]["n_pictures"] == 8
+    assert found["held_out"]["n_images"] == 8
     low, high = found["held_out"]["interval"]
     assert low <= found["held_out"]["accuracy"] <= high
-    assert found["facts"]["n_pictures"] == 8
+    assert found["facts"]["n_images"] == 8
     assert found["seconds"]["fit"] > 0
 
 
@@ -88,15 +88,15 @@ def test_fit_chooses_within_the_budget_and_says_why(here, capsys, monkeypatch):
     budgets = []
     choose = automatic.choose
 
-    def note(pictures, labels, phi, budget, seed, jobs):
+    def note(images, labels, phi, budget, seed, jobs):
         budgets.append(budget)
-        return choose(pictures, labels, phi, budget, seed, jobs)
+        return choose(images, labels, phi, budget, seed, jobs)
 
     monkeypatch.setattr(automatic, "choose", note)
     assert main(["fit", "train", "-o", "m.inv", "--budget", "2", "--seed", "3"]) == 0
     assert budgets == [2]
     out = " ".join(capsys.readouterr().out.split())
-    assert "Why: Pictures held out and classified right" in out
+    assert "Why: Images held out and classified right" in out
     assert "95 % interval" in out
     assert models.load(here / "m.inv").random_state == 3
 
@@ -105,10 +105,10 @@ def test_the_names_of_methods_are_those_of_the_library():
     assert {str(name) for name in fit_command.MethodName} == {"auto", *METHODS}
 
 
-def test_unreadable_pictures_are_named_up_to_five_and_then_counted(here, capsys):
+def test_unreadable_images_are_named_up_to_five_and_then_counted(here, capsys):
     fill(here / "train", n=3)
     for i in range(8):
-        (here / "train" / "level" / f"broken{i}.png").write_text("no picture")
+        (here / "train" / "level" / f"broken{i}.png").write_text("no image")
     assert main(["fit", "train", "-o", "m.inv", "--method", "codebook"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 6
@@ -123,7 +123,7 @@ def test_a_failed_fit_leaves_the_old_model_whole(here, capsys, monkeypatch):
     def fail(self, X, y):
         raise ValueError("too hard.")
 
-    monkeypatch.setattr(PictureClassifier, "fit", fail)
+    monkeypatch.setattr(ImageClassifier, "fit", fail)
     assert main(["fit", "train", "-o", "m.inv", "--method", "jungle"]) == 2
     assert capsys.readouterr().err == "Error: too hard.\n"
     assert (here / "m.inv").read_bytes() == b"old"
@@ -150,7 +150,7 @@ def test_predict_writes_the_same_for_blocks_of_any_size(fitted, here, capsys, mo
     monkeypatch.setattr(predict_command, "N_TOGETHER", 2)
     assert main([*arguments, "-o", "out.csv"]) == 0
     assert (here / "out.csv").read_text() == printed
-    assert "Classified 6 pictures" in capsys.readouterr().out
+    assert "Classified 6 images" in capsys.readouterr().out
 
 
 def test_predict_takes_files_and_nested_folders_each_once(fitted, here, capsys):
@@ -178,7 +178,7 @@ def test_a_file_name_that_is_no_text_is_written_as_its_bytes(fitted, here):
 
 def test_predict_skips_what_it_cannot_read(fitted, here, capsys):
     fill(here / "new", kinds=["level"], n=2)
-    (here / "new" / "broken.png").write_text("no picture")
+    (here / "new" / "broken.png").write_text("no image")
     assert main(["predict", str(fitted / "m.inv"), "new"]) == 0
     out, err = capsys.readouterr()
     assert len(rows_of(out)) == 3
@@ -187,9 +187,9 @@ def test_predict_skips_what_it_cannot_read(fitted, here, capsys):
 
 
 @pytest.mark.parametrize("to", [[], ["-o", "out.csv"], ["--json"]])
-def test_strict_stops_at_an_unreadable_picture_and_writes_nothing(to, fitted, here, capsys, monkeypatch):
+def test_strict_stops_at_an_unreadable_image_and_writes_nothing(to, fitted, here, capsys, monkeypatch):
     fill(here / "new", kinds=["level"], n=3)
-    (here / "new" / "level" / "2broken.png").write_text("no picture")
+    (here / "new" / "level" / "2broken.png").write_text("no image")
     monkeypatch.setattr(predict_command, "N_TOGETHER", 1)  # answers are there before the broken one is read
     assert main(["predict", str(fitted / "m.inv"), "new", "--strict", *to]) == 2
     out, err = capsys.readouterr()
@@ -200,20 +200,20 @@ def test_strict_stops_at_an_unreadable_picture_and_writes_nothing(to, fitted, he
 
 
 @pytest.mark.parametrize("to", [[], ["-o", "out.csv"], ["--json"]])
-def test_if_no_picture_can_be_read_the_exit_code_says_so(to, fitted, here, capsys):
+def test_if_no_image_can_be_read_the_exit_code_says_so(to, fitted, here, capsys):
     for name in ("a.png", "b.png"):
-        (here / name).write_text("no picture")
+        (here / name).write_text("no image")
     assert main(["predict", str(fitted / "m.inv"), "a.png", "b.png", *to]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("Error: no picture could be read: ")
+    assert err.startswith("Error: no image could be read: ")
     assert err.count("\n") == 1
     assert not (here / "out.csv").exists()
 
 
 def test_predict_as_json_is_one_document(fitted, here, capsys):
     fill(here / "new", n=1)
-    (here / "new" / "broken.png").write_text("no picture")
+    (here / "new" / "broken.png").write_text("no image")
     assert main(["predict", str(fitted / "m.inv"), "new", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [entry["path"] for entry in found["predictions"]] == ["new/level/0.png", "new/upright/0.png"]
@@ -221,17 +221,17 @@ def test_predict_as_json_is_one_document(fitted, here, capsys):
     assert [entry["path"] for entry in found["skipped"]] == ["new/broken.png"]
 
 
-class ByBrightness(PictureClassifier):
-    """Stands in where only the figures are tested: the mean of a picture decides, with a known probability."""
+class ByBrightness(ImageClassifier):
+    """Stands in where only the figures are tested: the mean of an image decides, with a known probability."""
 
     def predict_proba(self, X):
-        codes = [int(picture.mean() * 3) for picture in X]
+        codes = [int(image.mean() * 3) for image in X]
         return np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])[codes]
 
 
 @pytest.fixture
 def grey_model(here, monkeypatch):
-    """`m.inv` calls pictures dark, middle or light; `put(class, grey level, n)` adds pictures to `folder/`."""
+    """`m.inv` calls images dark, middle or light; `put(class, grey level, n)` adds images to `folder/`."""
     model = ByBrightness()
     model.classes_ = np.array(["dark", "light", "middle"])
     monkeypatch.setattr(models, "load", lambda path: model)
@@ -250,7 +250,7 @@ def test_evaluate_measures_what_it_should(grey_model, capsys):
     grey_model("light", 130, 4)
     assert main(["evaluate", "m.inv", "folder", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["n_pictures"] == 8
+    assert found["n_images"] == 8
     assert found["accuracy"] == 7 / 8
     assert found["interval"] == pytest.approx([0.529112, 0.977583], abs=1e-5)  # Wilson's for 7 of 8
     assert found["log_loss"] == pytest.approx(-(7 * np.log(0.8) + np.log(0.1)) / 8)
@@ -262,7 +262,7 @@ def test_evaluate_measures_what_it_should(grey_model, capsys):
     ]
     assert main(["evaluate", "m.inv", "folder"]) == 0
     text = capsys.readouterr().out
-    assert "87.5%, 7 of 8 pictures" in text
+    assert "87.5%, 7 of 8 images" in text
     assert "52.9% to 97.8%" in text
     assert any(line.split() == ["1", "dark", "3", "1", "."] for line in text.splitlines())
 
@@ -304,7 +304,7 @@ MISTAKES = {
     "file instead of a folder": (["fit", "a.png", "-o", "m.inv"], "a.png"),
     "no classes": (["fit", "empty", "-o", "m.inv"], "empty"),
     "one class": (["fit", "one", "-o", "m.inv"], "one class only"),
-    "one picture of a class": (["fit", "lonely", "-o", "m.inv"], "one picture only"),
+    "one image of a class": (["fit", "lonely", "-o", "m.inv"], "one image only"),
     "unreadable and strict": (["fit", "broken", "-o", "m.inv", "--strict"], "broken.png"),
     "model of another ending": (["fit", "train", "-o", "m.pkl"], ".inv"),
     "model in no folder": (["fit", "train", "-o", "no/m.inv"], "no"),
@@ -314,13 +314,13 @@ MISTAKES = {
     "budget of nothing": (["fit", "train", "-o", "m.inv", "--budget", "0"], "--budget"),
     "budget that is no number": (["fit", "train", "-o", "m.inv", "--budget", "nan"], "budget"),
     "no model": (["predict", "missing.inv", "a.png"], "missing.inv"),
-    "a picture as the model": (["predict", "a.png", "a.png"], "a.png"),
-    "picture missing": (["predict", "MODEL", "missing.png"], "missing.png"),
-    "folder without pictures": (["predict", "MODEL", "empty"], "empty"),
+    "an image as the model": (["predict", "a.png", "a.png"], "a.png"),
+    "image missing": (["predict", "MODEL", "missing.png"], "missing.png"),
+    "folder without images": (["predict", "MODEL", "empty"], "empty"),
     "table of another ending": (["predict", "MODEL", "a.png", "-o", "out.xlsx"], ".csv"),
     "evaluating a missing folder": (["evaluate", "MODEL", "missing"], "missing"),
-    "evaluating a picture": (["evaluate", "MODEL", "a.png"], "a.png"),
-    "evaluating unreadable pictures strictly": (["evaluate", "MODEL", "broken", "--strict"], "broken.png"),
+    "evaluating an image": (["evaluate", "MODEL", "a.png"], "a.png"),
+    "evaluating unreadable images strictly": (["evaluate", "MODEL", "broken", "--strict"], "broken.png"),
 }
 
 
@@ -330,7 +330,7 @@ def test_a_mistake_ends_in_one_clear_line_and_writes_nothing(mistake, fitted, he
     fill(here / "one", kinds=["level"])
     fill(here / "lonely", kinds=["level"])
     fill(here / "lonely", kinds=["upright"], n=1)
-    (fill(here / "broken", n=2) / "level" / "broken.png").write_text("no picture")
+    (fill(here / "broken", n=2) / "level" / "broken.png").write_text("no image")
     (here / "empty").mkdir()
     Image.fromarray(draw("level", np.random.default_rng(0))).save("a.png")
     arguments, named = MISTAKES[mistake]

@@ -39,7 +39,7 @@ def assert_one_clear_line(captured, named: str, cure: str) -> None:
     assert end == ""
 
 
-FIT = ["fit", "pictures", "-o", "x.inv"]
+FIT = ["fit", "images", "-o", "x.inv"]
 PIXEL = ["fit-pixels", "images", "masks", "-o", "x.inv"]
 PREDICT = ["predict", "m.inv"]
 SEGMENT = ["segment", "p.inv"]
@@ -49,17 +49,17 @@ ON = ["explain", "m.inv", "-o", "x.html", "--on"]
 # description -> (arguments, what the message must name, a word of the cure)
 MALFORMED = {
     "one class": (["fit", "one", *TO], "'level'", "at least two"),
-    "one picture of one class": (["fit", "lonely", *TO], "'upright'", "add another"),
-    "one picture a class": (["compare", "single"], "'level'", "add another"),
-    "two pictures a class, checked": (["fit", "pairs", *TO, "--check", "--method", "codebook"], "2", "Add pictures"),
-    "two pictures a class, advised": (["advise", "pairs"], "2", "Add pictures"),
+    "one image of one class": (["fit", "lonely", *TO], "'upright'", "add another"),
+    "one image per class": (["compare", "single"], "'level'", "add another"),
+    "two images per class, checked": (["fit", "pairs", *TO, "--check", "--method", "codebook"], "2", "Add images"),
+    "two images per class, advised": (["advise", "pairs"], "2", "Add images"),
     "no class": (["fit", "void", *TO], "'void'", "sub-folder"),
-    "classes without pictures": (["advise", "hollow"], "hollow/level", "Add some"),
+    "classes without images": (["advise", "hollow"], "hollow/level", "Add some"),
     "nested folders": (["compare", "deep"], "deep/deeper", "Add some"),
     "no folder": (["fit", "gone.png", *TO], "'gone.png'", "Check the path"),
     "folder in a circle": (["evaluate", "m.inv", "circle.png"], "'circle.png'", "Check the path"),
-    "a broken picture, strict": (["fit", "broken0", *TO, "--strict"], "broken0/level/9.png", "Convert it"),
-    "a broken picture, evaluated": (["evaluate", "m.inv", "broken1", "--strict"], "broken1/level/0.png", "again"),
+    "a broken image, strict": (["fit", "broken0", *TO, "--strict"], "broken0/level/9.png", "Convert it"),
+    "a broken image, evaluated": (["evaluate", "m.inv", "broken1", "--strict"], "broken1/level/0.png", "again"),
     "a broken class": (["fit", "broken2", *TO], "broken2/level", "Repair it"),
     "a broken class, explained": ([*ON, "broken2"], "broken2/level", "Repair it"),
     "class of two lines": (["fit", "names/line", *TO, "--strict"], "two lines/9.png", "Convert it"),
@@ -67,19 +67,19 @@ MALFORMED = {
     "class like an option": (["compare", "names/dash", "--strict"], "--level/9.png", "Convert it"),
     "class that rings": (["fit", "names/bell", *TO, "--strict"], r"\x07\x1b[31mred/9.png", "Convert it"),
     "class of odd bytes": (["evaluate", "m.inv", "names/bytes"], r"\udcff\udcfe", "Rename"),
-    "class not learned, after a skipped file": ([*ON, "names/emoji"], "🍃", "Leave such pictures out"),
-    "picture of no bytes": ([*PREDICT, "empty.png"], "empty.png", "again"),
-    "text as a picture": ([*PREDICT, "text.png"], "text.png", "Convert it"),
-    "picture cut off": ([*PREDICT, "cut.png", "--json"], "cut.png", "again"),
-    "header of a vast picture": ([*PREDICT, "vast.png"], "vast.png", "MAX_IMAGE_PIXELS"),
-    "header of a large picture": ([*PREDICT, "large.png", "-o", "x.csv"], "large.png", "again"),
+    "class not learned, after a skipped file": ([*ON, "names/emoji"], "🍃", "Leave such images out"),
+    "image of no bytes": ([*PREDICT, "empty.png"], "empty.png", "again"),
+    "text as an image": ([*PREDICT, "text.png"], "text.png", "Convert it"),
+    "image cut off": ([*PREDICT, "cut.png", "--json"], "cut.png", "again"),
+    "header of a vast image": ([*PREDICT, "vast.png"], "vast.png", "MAX_IMAGE_PIXELS"),
+    "header of a large image": ([*PREDICT, "large.png", "-o", "x.csv"], "large.png", "again"),
     "header of no pixels": ([*SEGMENT, "flat.png", "-o", "new"], "flat.png", "again"),
     "NaN": ([*PREDICT, "nan.tif"], "nan.tif", "Replace them"),
     "infinity": ([*SEGMENT, "infinite.tif", "-o", "new"], "infinite.tif", "Replace them"),
     "link to nowhere": ([*PREDICT, "gone.png"], "gone.png", "Check the path"),
     "name too long": ([*PREDICT, "x" * 300], "x" * 300, "too long"),
     "name like an option": ([*PREDICT, "-x.png"], "-x", "No such option"),
-    "folder of no pictures": ([*PREDICT, "void"], "'void'", "Name another"),
+    "folder of no images": ([*PREDICT, "void"], "'void'", "Name another"),
     "colour for a grey model": ([*SEGMENT, "colour.png", "-o", "new"], "colour.png", "Convert it"),
     "image of one pixel": ([*SEGMENT, "dot.png", "-o", "new"], "1 x 1", "Leave it out"),
     "bad image after a good one": ([*SEGMENT, "a.png", "cut.png", "-o", "new"], "cut.png", "again"),
@@ -87,7 +87,7 @@ MALFORMED = {
     "model cut off": (["segment", "cut.inv", "a.png", "-o", "new"], "cut.inv", "again"),
     "model without its beginning": (["predict", "headless.inv", "a.png"], "headless.inv", "again"),
     "model with one other bit": (["explain", "flipped.inv", "-o", "x.html"], "flipped.inv", "again"),
-    "another zip": (["evaluate", "other.inv", "pictures"], "other.inv", "again"),
+    "another zip": (["evaluate", "other.inv", "images"], "other.inv", "again"),
     "zip bomb": (["predict", "bomb.inv", "a.png"], "bomb.inv", "more than allowed"),
     "zip bomb in a model": (["predict", "nested-bomb.inv", "a.png"], "nested-bomb.inv", "more than a model may have"),
     "torn zip in a model": (["explain", "torn.inv", "-o", "x.html"], "torn.inv", "again"),
@@ -98,9 +98,9 @@ MALFORMED = {
     "model of tomorrow": (["predict", "future.inv", "a.png"], "99", "Upgrade"),
     "another estimator": (["predict", "linear.inv", "a.png"], "LogisticRegression", "invariance fit"),
     "another estimator, explained": (["explain", "linear.inv", "-o", "x.html"], "LogisticRegression", "invariance fit"),
-    "model of pixels for pictures": (["evaluate", "p.inv", "pictures"], "JungleSegmenter", "invariance fit"),
-    "model of pictures for pixels": (["segment", "m.inv", "a.png", "-o", "new"], "PictureClassifier", "fit-pixels"),
-    "picture as a model": (["predict", "a.png", "a.png"], "a.png", "again"),
+    "model of pixels for images": (["evaluate", "p.inv", "images"], "JungleSegmenter", "invariance fit"),
+    "model of images for pixels": (["segment", "m.inv", "a.png", "-o", "new"], "ImageClassifier", "fit-pixels"),
+    "image as a model": (["predict", "a.png", "a.png"], "a.png", "again"),
     "folder as a model": (["predict", "folder.inv", "a.png"], "folder.inv", "Name a file"),
     "no model": (["predict", "none.inv", "a.png"], "none.inv", "Check the path"),
     "mask of another size": (["fit-pixels", "images", "small", *TO], "small/a.png", "export it at that size"),
@@ -111,30 +111,30 @@ MALFORMED = {
     "even patches": ([*PIXEL, "--patch-size", "4"], "4", "Try 5"),
     "patches beyond memory": ([*PIXEL, "--patch-size", "999999"], "memory", "smaller"),
     "everything unlabelled but one class": ([*PIXEL, "--unlabelled", "0"], "1", "another class"),
-    "ending of another program": (["fit", "pictures", "-o", "x.pkl"], "x.pkl", ".inv"),
-    "model into no folder": (["fit", "pictures", "-o", "no/x.inv"], "'no'", "Create it"),
-    "model onto a folder": (["fit", "pictures", "-o", "folder.inv"], "folder.inv", "Name a file"),
+    "ending of another program": (["fit", "images", "-o", "x.pkl"], "x.pkl", ".inv"),
+    "model into no folder": (["fit", "images", "-o", "no/x.inv"], "'no'", "Create it"),
+    "model onto a folder": (["fit", "images", "-o", "folder.inv"], "folder.inv", "Name a file"),
     "table into no folder": ([*PREDICT, "a.png", "-o", "no/x.csv"], "'no'", "Create it"),
     "table onto a folder": ([*PREDICT, "a.png", "-o", "folder.csv"], "folder.csv", "Name a file"),
     "report onto a folder": (["explain", "m.inv", "-o", "folder.html"], "folder.html", "Name a file"),
-    "figure of another kind": (["advise", "pictures", "--figure", "x.bmp"], "x.bmp", ".png"),
+    "figure of another kind": (["advise", "images", "--figure", "x.bmp"], "x.bmp", ".png"),
     "results onto a file": ([*SEGMENT, "a.png", "-o", "notes"], "'notes'", "Name a folder"),
     "result onto a folder": ([*SEGMENT, "a.png", "-o", "taken"], "taken/a.png", "Name a file"),
     "result onto its image": ([*SEGMENT, "a.png", "-o", "."], "a.png", "another folder"),
     "unknown invariance": ([*FIT, "--invariant-to", "tides"], "'tides'", "rotations"),
-    "no invariance": (["compare", "pictures", "--invariant-to", ""], "''", "rotations"),
+    "no invariance": (["compare", "images", "--invariant-to", ""], "''", "rotations"),
     "too many rotations": ([*FIT, "--invariant-to", "rotations:99999999"], "99999999", "at most"),
     "shifts of half pixels": ([*PIXEL, "--invariant-to", "shifts:2.5"], "2.5", "whole number"),
     "unknown method": ([*FIT, "--method", "deep"], "--method", "jungle"),
-    "unknown methods": (["compare", "pictures", "--methods", "jungle,deep"], "'deep'", "jungle"),
+    "unknown methods": (["compare", "images", "--methods", "jungle,deep"], "'deep'", "jungle"),
     **{f"budget {budget}": ([*FIT, "--budget", budget], "--budget", "equal to 1") for budget in ("0", "-1", "nan")},
-    "budget without end": (["compare", "pictures", "--budget", "inf"], "inf", "budget must be a number"),
-    "budget in words": (["advise", "pictures", "--budget", "ten"], "--budget", "valid number"),
+    "budget without end": (["compare", "images", "--budget", "inf"], "inf", "budget must be a number"),
+    "budget in words": (["advise", "images", "--budget", "ten"], "--budget", "valid number"),
     **{
         f"no threads, {arguments[0]}": ([*arguments, "--jobs", "0"], "got 0", "-1 for all cores")
         for arguments in (
             [*FIT, "--method", "codebook"], PIXEL, [*PREDICT, "a.png"], [*SEGMENT, "a.png", "-o", "new"],
-            ["evaluate", "m.inv", "pictures"], [*ON, "pictures"], ["compare", "pictures"], ["advise", "pictures"],
+            ["evaluate", "m.inv", "images"], [*ON, "images"], ["compare", "images"], ["advise", "images"],
         )
     },
     "seed too large": ([*FIT, "--seed", str(2**32)], "--seed", str(2**32 - 1)),
@@ -158,7 +158,7 @@ def test_a_malformed_input_is_one_clear_line_and_writes_nothing(kind, world, mon
 
 KINDS = ("png", "jpeg", "gif", "bmp", "webp", "tiff")
 MODEL_USES = (["predict", "BAD", "a.png"], ["segment", "BAD", "a.png", "-o", "new"], ["explain", "BAD", "-o", "x.html"])
-PICTURE_USES = (
+IMAGE_USES = (
     [*PREDICT, "BAD", "-o", "x.csv"],
     [*SEGMENT, "BAD", "-o", "new"],
     ["fit-pixels", "BAD", "masks/a.png", *TO],
@@ -167,7 +167,7 @@ PICTURE_USES = (
 )
 VICTIMS = st.one_of(
     st.tuples(st.sampled_from(["m.inv", "p.inv"]), st.sampled_from(MODEL_USES)),
-    st.tuples(st.sampled_from(KINDS), st.sampled_from(PICTURE_USES)),
+    st.tuples(st.sampled_from(KINDS), st.sampled_from(IMAGE_USES)),
 )
 PROPERTY = settings(
     max_examples=40,
@@ -252,16 +252,16 @@ def forbidden(path: Path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["compare", "pictures", "--methods", "codebook", "--budget", "1"], "pictures"),
-        (["fit", "pictures", "-o", "locked/x.inv", "--method", "codebook"], "locked"),
-        (["evaluate", "m.inv", "pictures"], "m.inv"),
+        (["compare", "images", "--methods", "codebook", "--budget", "1"], "images"),
+        (["fit", "images", "-o", "locked/x.inv", "--method", "codebook"], "locked"),
+        (["evaluate", "m.inv", "images"], "m.inv"),
         (["predict", "m.inv", "a.png"], "a.png"),
         (["segment", "p.inv", "a.png", "-o", "locked"], "locked"),
         (["explain", "m.inv", "-o", "locked/x.html"], "locked"),
     ],
 )
 def test_what_permissions_forbid_is_one_clear_line(arguments, named, world, tmp_path, monkeypatch, capfd):
-    for name in ("pictures", "m.inv", "p.inv", "a.png"):
+    for name in ("images", "m.inv", "p.inv", "a.png"):
         (shutil.copytree if (world / name).is_dir() else shutil.copy)(world / name, tmp_path / name)
     for name in ("locked", "open"):
         (tmp_path / name).mkdir()

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from experiments import catalogue
+from experiments.catalogue import EXPERIMENTS
+from experiments.experiment import Experiment
+from experiments.outcome import Found, Outcome, Table
 from invariance.cli import main
-from invariance.experiments import catalogue
-from invariance.experiments.catalogue import EXPERIMENTS
-from invariance.experiments.experiment import Experiment
-from invariance.experiments.outcome import Found, Outcome, Table
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def small(monkeypatch):
     broken = Experiment("broken", "Laptev15", "table 3", "A sentence.", ("digits",), fail, 1, 2)
     known = {experiment.name: experiment for experiment in chosen}
     monkeypatch.setattr(catalogue, "EXPERIMENTS", known)
-    monkeypatch.setattr("invariance.experiments.reproduction_page.EXPERIMENTS", known)
+    monkeypatch.setattr("experiments.reproduction_page.EXPERIMENTS", known)
     return calls, known, broken
 
 

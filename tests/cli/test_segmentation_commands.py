@@ -127,13 +127,13 @@ def test_overlay_draws_the_boundary_and_nothing_else(folder, use_model):
     image[2:7, 3:9] = 255
     Image.fromarray(image).save("a.png")
     assert main(["segment", "model.inv", "a.png", "-o", "out", "--overlay"]) == 0
-    picture = np.rint(read_image("out/a-overlay.png") * 255)
-    drawn = (picture == (255, 255, 0)).all(axis=2)
+    photo = np.rint(read_image("out/a-overlay.png") * 255)
+    drawn = (photo == (255, 255, 0)).all(axis=2)
     ring = np.zeros((9, 12), bool)
     ring[2:7, 3:9] = True
     ring[3:6, 4:8] = False
     np.testing.assert_array_equal(drawn, ring)
-    np.testing.assert_array_equal(picture[~drawn], np.repeat(image[..., None], 3, axis=2)[~drawn])
+    np.testing.assert_array_equal(photo[~drawn], np.repeat(image[..., None], 3, axis=2)[~drawn])
 
 
 @pytest.mark.parametrize("n_channels", [2, 3, 4, 5])

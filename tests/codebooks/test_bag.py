@@ -7,24 +7,22 @@ from invariance.codebooks.bag import informative_thresholds
 from invariance.models import load, save
 
 
-def draw_pictures(n_each, seed=0):
-    """Pictures of several sizes: stripes across or along, in noise."""
+def draw_images(n_each, seed=0):
+    """Images of several sizes: stripes across or along, in noise."""
     rng = np.random.default_rng(seed)
-    pictures, labels = [], []
+    photos, labels = [], []
     for index in range(2 * n_each):
         height, width = rng.integers(40, 70, size=2)
         rows, cols = np.mgrid[:height, :width]
         wave = np.sin((rows if index % 2 else cols) * rng.uniform(0.7, 1.0) + rng.uniform(0, 6))
-        pictures.append(
-            np.clip(0.5 + 0.25 * wave + 0.1 * rng.standard_normal((height, width)), 0, 1).astype(np.float32)
-        )
+        photos.append(np.clip(0.5 + 0.25 * wave + 0.1 * rng.standard_normal((height, width)), 0, 1).astype(np.float32))
         labels.append("along" if index % 2 else "across")
-    return pictures, np.array(labels)
+    return photos, np.array(labels)
 
 
 @pytest.fixture(scope="module")
 def striped():
-    return draw_pictures(12)
+    return draw_images(12)
 
 
 def make_bag(**settings):
@@ -52,7 +50,7 @@ def test_counts_are_those_of_the_windows_one_by_one(striped):
     np.testing.assert_array_equal(bag.count(striped[0])[3], expected)
 
 
-def test_a_picture_has_the_same_bag_alone_and_among_others(striped):
+def test_an_image_has_the_same_bag_alone_and_among_others(striped):
     bag = make_bag().fit(*striped)
     together = bag.transform(striped[0])
     np.testing.assert_array_equal(bag.transform(striped[0][5:6])[0], together[5])
@@ -111,25 +109,25 @@ def test_a_codebook_without_labels(striped):
         make_bag(normalization="information").fit(striped[0])
 
 
-def test_grey_pictures_among_colours_are_colours_without_saturation(striped):
-    pictures, labels = striped
-    as_colours = [np.stack([picture] * 3, axis=2) for picture in pictures]
-    mixed = [as_colours[i] if i % 3 else pictures[i] for i in range(len(pictures))]
+def test_grey_images_among_colours_are_colours_without_saturation(striped):
+    photos, labels = striped
+    as_colours = [np.stack([photo] * 3, axis=2) for photo in photos]
+    mixed = [as_colours[i] if i % 3 else photos[i] for i in range(len(photos))]
     expected = make_bag().fit(as_colours, labels).transform(as_colours)
     bag = make_bag().fit(mixed, labels)
     np.testing.assert_array_equal(bag.transform(mixed), expected)
-    np.testing.assert_array_equal(bag.transform(pictures), expected)
+    np.testing.assert_array_equal(bag.transform(photos), expected)
 
 
 def test_paths_will_do(striped, tmp_path):
     from PIL import Image
 
     paths = []
-    for index, picture in enumerate(striped[0][:6]):
+    for index, photo in enumerate(striped[0][:6]):
         paths.append(tmp_path / f"{index}.png")
-        Image.fromarray(np.uint8(255 * picture)).save(paths[-1])
+        Image.fromarray(np.uint8(255 * photo)).save(paths[-1])
     bag = make_bag().fit(paths, striped[1][:6])
-    read = [np.uint8(255 * picture) for picture in striped[0][:6]]
+    read = [np.uint8(255 * photo) for photo in striped[0][:6]]
     np.testing.assert_array_equal(bag.transform(paths), bag.transform(read))
 
 
@@ -146,13 +144,13 @@ def test_a_saved_bag_counts_the_same(striped, tmp_path):
         ({"n_windows": 0}, None, "n_windows must be"),
         ({"n_training_windows": 1.5}, None, "n_training_windows must be"),
         ({"min_scale": 0.9, "max_scale": 0.5}, None, "min_scale must be"),
-        ({}, [], "at least one picture"),
-        ({}, [np.zeros((4, 4)), np.zeros(5)], "picture must be"),
+        ({}, [], "at least one image"),
+        ({}, [np.zeros((4, 4)), np.zeros(5)], "image must be"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_mistakes_are_named(settings, images, message, striped):
-    pictures = striped[0] if images is None else images
+    photos = striped[0] if images is None else images
     labels = striped[1] if images is None else np.arange(len(images))
     with pytest.raises(ValueError, match=message):
-        make_bag(**settings).fit(pictures, labels).transform(pictures)
+        make_bag(**settings).fit(photos, labels).transform(photos)

@@ -6,64 +6,64 @@ from invariance.codebooks import BagKernel, BagOfFeatures, ClusteringForest, Cod
 from invariance.models import load, save
 
 
-def draw_pictures(n_each, seed):
-    """Noise, with a checkerboard somewhere in the pictures of the second class."""
+def draw_images(n_each, seed):
+    """Noise, with a checkerboard somewhere in the images of the second class."""
     rng = np.random.default_rng(seed)
-    pictures, labels = [], np.repeat([3, 8], n_each)
+    images, labels = [], np.repeat([3, 8], n_each)
     for label in labels:
-        picture = rng.random((48, 60)).astype(np.float32)
+        image = rng.random((48, 60)).astype(np.float32)
         if label == 8:
             top, left = rng.integers(0, 24), rng.integers(0, 36)
-            picture[top : top + 24, left : left + 24] = np.indices((24, 24)).sum(axis=0) // 3 % 2
-        pictures.append(picture)
-    return pictures, labels
+            image[top : top + 24, left : left + 24] = np.indices((24, 24)).sum(axis=0) // 3 % 2
+        images.append(image)
+    return images, labels
 
 
 @pytest.fixture(scope="module")
 def fitted():
     bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), n_windows=300, n_training_windows=60, max_scale=0.5)
-    return CodebookClassifier(bag, random_state=0).fit(*draw_pictures(20, 0))
+    return CodebookClassifier(bag, random_state=0).fit(*draw_images(20, 0))
 
 
 def test_it_learns(fitted):
-    pictures, labels = draw_pictures(20, 1)
-    assert fitted.score(pictures, labels) > 0.8
-    assert equal_error_rate(labels == 8, fitted.decision_function(pictures)) > 0.8
+    images, labels = draw_images(20, 1)
+    assert fitted.score(images, labels) > 0.8
+    assert equal_error_rate(labels == 8, fitted.decision_function(images)) > 0.8
 
 
 def test_three_classes():
-    pictures, labels = draw_pictures(8, 2)
+    images, labels = draw_images(8, 2)
     labels = labels.copy()
     labels[:4] = 5
-    model = CodebookClassifier(BagOfFeatures(n_windows=50, n_training_windows=20), random_state=0).fit(pictures, labels)
-    assert model.decision_function(pictures).shape == (16, 3)
-    assert set(model.predict(pictures)) <= {3, 5, 8}
+    model = CodebookClassifier(BagOfFeatures(n_windows=50, n_training_windows=20), random_state=0).fit(images, labels)
+    assert model.decision_function(images).shape == (16, 3)
+    assert set(model.predict(images)) <= {3, 5, 8}
 
 
 def test_a_saved_classifier_decides_the_same(fitted, tmp_path):
-    pictures, _ = draw_pictures(5, 3)
+    images, _ = draw_images(5, 3)
     again = load(save(fitted, tmp_path / "words.inv"))
-    np.testing.assert_array_equal(again.decision_function(pictures), fitted.decision_function(pictures))
+    np.testing.assert_array_equal(again.decision_function(images), fitted.decision_function(images))
 
 
 def test_words_of_a_class_fire_where_it_is(fitted):
-    picture = np.random.default_rng(4).random((48, 60)).astype(np.float32)
-    picture[10:34, 30:54] = np.indices((24, 24)).sum(axis=0) // 3 % 2
-    strength = fitted.word_map(picture, 8, n_windows=4000)
-    assert strength.shape == picture.shape
+    image = np.random.default_rng(4).random((48, 60)).astype(np.float32)
+    image[10:34, 30:54] = np.indices((24, 24)).sum(axis=0) // 3 % 2
+    strength = fitted.word_map(image, 8, n_windows=4000)
+    assert strength.shape == image.shape
     assert np.nanmean(strength[14:30, 34:50]) > np.nanmean(strength[:, :20]) + 0.1
-    both = fitted.word_map(picture, 3, n_windows=4000) + strength
+    both = fitted.word_map(image, 3, n_windows=4000) + strength
     np.testing.assert_allclose(both[np.isfinite(both)], 1, atol=1e-5)
 
 
 def test_the_windows_of_a_word_have_that_word(fitted):
-    pictures, _ = draw_pictures(2, 5)
-    described = fitted.bag_.windows_of(pictures[2], 200)
+    images, _ = draw_images(2, 5)
+    described = fitted.bag_.windows_of(images[2], 200)
     words = fitted.bag_.codebook_.transform(described.descriptors)
     word = int(words[0, 1])
-    found = fitted.word_windows(pictures, word, n_windows=200)
+    found = fitted.word_windows(images, word, n_windows=200)
     np.testing.assert_array_equal(found[2], described.boxes[words[:, 1] == word])
-    assert len(found) == len(pictures)
+    assert len(found) == len(images)
 
 
 def test_the_equal_error_rate_lies_where_both_errors_are_equal():
@@ -98,13 +98,13 @@ def test_the_kernel_is_positive_definite(kind):
 
 
 def test_mistakes_are_named(fitted):
-    picture = np.zeros((30, 30))
+    image = np.zeros((30, 30))
     with pytest.raises(ValueError, match="label must be one of"):
-        fitted.word_map(picture, 99)
+        fitted.word_map(image, 99)
     with pytest.raises(ValueError, match="word must be at most"):
-        fitted.word_windows([picture], 10**6)
+        fitted.word_windows([image], 10**6)
     with pytest.raises(ValueError, match="C must be"):
-        CodebookClassifier(C=-1).fit(*draw_pictures(2, 0))
+        CodebookClassifier(C=-1).fit(*draw_images(2, 0))
     with pytest.raises(ValueError, match="not negative"):
         BagKernel()(-np.ones((2, 3)))
     with pytest.raises(ValueError, match="kind must be"):
@@ -115,12 +115,12 @@ def test_mistakes_are_named(fitted):
 
 def test_probabilities_agree_with_the_classes_and_are_better_than_chance():
     bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), n_windows=300, n_training_windows=60, max_scale=0.5)
-    model = CodebookClassifier(bag, probability=True, random_state=0).fit(*draw_pictures(20, 0))
-    pictures, labels = draw_pictures(20, 1)
-    probabilities = model.predict_proba(pictures)
+    model = CodebookClassifier(bag, probability=True, random_state=0).fit(*draw_images(20, 0))
+    images, labels = draw_images(20, 1)
+    probabilities = model.predict_proba(images)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(pictures))
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(images))
     assert log_loss(labels, probabilities) < 0.6  # chance has 0.69
     assert not hasattr(CodebookClassifier(), "predict_proba")
     with pytest.raises(ValueError, match="probability=True needs at least two images of every class"):
-        CodebookClassifier(bag, probability=True).fit(*[part[19:22] for part in draw_pictures(20, 0)])
+        CodebookClassifier(bag, probability=True).fit(*[part[19:22] for part in draw_images(20, 0)])

@@ -16,10 +16,10 @@ def test_cells_of_one_colour_are_its_point_of_the_cylinder():
     np.testing.assert_allclose(ColourGrid(4, 4).describe_all(image), np.transpose(expected), atol=1e-5)
 
 
-def test_places_are_the_middles_of_the_cells(picture):
+def test_places_are_the_middles_of_the_cells(photo):
     grid = ColourGrid(step=6, size=3)
-    vectors, places = grid.describe_all(picture), grid.places(picture.shape)
-    values = picture.max(axis=2) / 255
+    vectors, places = grid.describe_all(photo), grid.places(photo.shape)
+    values = photo.max(axis=2) / 255
     for row, column in places[[0, 20, -1]].astype(int):
         index = np.flatnonzero((places == (row, column)).all(axis=1))[0]
         cell = values[row - 1 : row + 2, column - 1 : column + 2]
@@ -32,21 +32,21 @@ def test_reds_of_both_ends_of_the_hues_are_near():
     assert np.linalg.norm(purplish - orange) < 0.05
 
 
-def test_a_grey_picture_has_values_only(picture):
-    vectors = ColourGrid().describe_all(picture[..., 0])
+def test_a_grey_image_has_values_only(photo):
+    vectors = ColourGrid().describe_all(photo[..., 0])
     assert vectors.dtype == np.float32
     assert not vectors[:, :2].any()
     assert vectors[:, 2].std() > 0
 
 
-def test_shares_of_colours_do_not_change_when_the_picture_turns(picture):
-    square = picture[:48, :48]
+def test_shares_of_colours_do_not_change_when_the_image_turns(photo):
+    square = photo[:48, :48]
     vectors, turned = (ColourGrid().describe_all(image) for image in (square, np.rot90(square)))
     np.testing.assert_allclose(np.sort(vectors, axis=0), np.sort(turned, axis=0), atol=1e-5)
 
 
 @pytest.mark.parametrize("settings", [{"step": 0}, {"size": 0}, {"size": 2.5}], ids=str)
-def test_bad_settings_are_named(settings, picture):
+def test_bad_settings_are_named(settings, photo):
     [name] = settings
     with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
-        ColourGrid(**settings).describe_all(picture)
+        ColourGrid(**settings).describe_all(photo)

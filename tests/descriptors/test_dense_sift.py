@@ -8,30 +8,30 @@ from invariance.descriptors.dense_sift import DenseSift, grid_boxes, split_chann
 
 
 @pytest.mark.parametrize(("channels", "n_values"), [("grey", 128), ("hsv", 384), ("opponent", 384)])
-def test_one_vector_a_place_for_grey_and_colour(channels, n_values, picture):
+def test_one_vector_a_place_for_grey_and_colour(channels, n_values, photo):
     descriptor = DenseSift(5, (4, 9), channels)
-    for image in (picture, picture[..., 0], picture[..., :1]):
+    for image in (photo, photo[..., 0], photo[..., :1]):
         vectors, places = descriptor.describe_all(image), descriptor.places(image.shape)
         assert vectors.shape == (len(places), n_values)
         assert vectors.dtype == np.float32
 
 
-def test_vectors_are_the_sift_of_windows_around_their_places(picture):
+def test_vectors_are_the_sift_of_windows_around_their_places(photo):
     descriptor = DenseSift(7, (6, 10))
-    vectors, places = descriptor.describe_all(picture), descriptor.places(picture.shape)
-    is_small = np.arange(len(places)) < len(grid_boxes(picture.shape, 12, 7))
+    vectors, places = descriptor.describe_all(photo), descriptor.places(photo.shape)
+    is_small = np.arange(len(places)) < len(grid_boxes(photo.shape, 12, 7))
     radii = np.where(is_small, 6, 10)
     boxes = np.column_stack([places - radii[:, None] + 0.5, 2 * radii]).astype(int)
-    np.testing.assert_array_equal(SiftWindows().describe(picture, boxes), vectors)
+    np.testing.assert_array_equal(SiftWindows().describe(photo, boxes), vectors)
 
 
 @pytest.mark.parametrize("channels", ["grey", "opponent"])
-def test_some_windows_are_described_as_among_all(channels, picture):
+def test_some_windows_are_described_as_among_all(channels, photo):
     """Not even the large ones alone, which OpenCV sees in a reduced image."""
     descriptor = DenseSift(5, (6, 20), channels)
-    vectors = descriptor.describe_all(picture)
+    vectors = descriptor.describe_all(photo)
     for rows in ([3, 7, len(vectors) - 1], [len(vectors) - 2], []):
-        np.testing.assert_array_equal(descriptor.describe_some(picture, rows), vectors[rows])
+        np.testing.assert_array_equal(descriptor.describe_some(photo, rows), vectors[rows])
 
 
 @pytest.mark.parametrize(("shape", "side", "step"), [((50, 70), 16, 6), ((16, 16), 16, 3), ((17, 40), 4, 5)])
@@ -45,7 +45,7 @@ def test_a_grid_is_as_large_as_fits_and_in_the_middle(shape, side, step):
     assert (last >= 0).all()
 
 
-def test_a_picture_smaller_than_a_window_has_none():
+def test_an_image_smaller_than_a_window_has_none():
     descriptor = DenseSift(4, (30,), "hsv")
     assert descriptor.describe_all(np.zeros((50, 70, 3))).shape == (0, 384)
     assert descriptor.places((50, 70)).shape == (0, 2)
@@ -64,8 +64,8 @@ def test_opponent_channels_see_what_grey_does_not():
 
 
 @pytest.mark.parametrize("channels", ["hsv", "opponent"])
-def test_a_grey_picture_has_no_colour(channels, picture):
-    grey = picture[..., 1]
+def test_a_grey_image_has_no_colour(channels, photo):
+    grey = photo[..., 1]
     for image in (grey, np.dstack([grey] * 3)):
         planes = split_channels(np.float32(image / 255), channels)
         assert [plane.std() > 1e-4 for plane in planes] == [False, False, True]
@@ -81,6 +81,6 @@ def test_a_grey_picture_has_no_colour(channels, picture):
     ],
     ids=str,
 )
-def test_bad_settings_are_named(settings, message, picture):
+def test_bad_settings_are_named(settings, message, photo):
     with pytest.raises(ValueError, match=message):
-        DenseSift(**settings).describe_all(picture)
+        DenseSift(**settings).describe_all(photo)

@@ -17,9 +17,9 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize(("descriptor", "n_colour", "n_grey"), N_VALUES, ids=[repr(row[0]) for row in N_VALUES])
-def test_one_row_a_box(descriptor, n_colour, n_grey, picture):
-    boxes = draw_boxes(picture.shape, 30, 0)
-    for image, n_values in ((picture, n_colour), (picture[..., 0], n_grey), (picture[..., :1], n_grey)):
+def test_one_row_a_box(descriptor, n_colour, n_grey, photo):
+    boxes = draw_boxes(photo.shape, 30, 0)
+    for image, n_values in ((photo, n_colour), (photo[..., 0], n_grey), (photo[..., :1], n_grey)):
         described = descriptor.describe(image, boxes)
         assert described.shape == (30, n_values)
         assert described.dtype == np.float32
@@ -28,28 +28,28 @@ def test_one_row_a_box(descriptor, n_colour, n_grey, picture):
 
 
 @every_descriptor
-def test_rows_follow_their_boxes(descriptor, picture):
-    boxes = draw_boxes(picture.shape, 40, 0)
+def test_rows_follow_their_boxes(descriptor, photo):
+    boxes = draw_boxes(photo.shape, 40, 0)
     order = np.random.default_rng(1).permutation(40)
-    described = descriptor.describe(picture, boxes)
+    described = descriptor.describe(photo, boxes)
     assert len(np.unique(described, axis=0)) > 35
-    np.testing.assert_array_equal(descriptor.describe(picture, boxes[order]), described[order])
-    np.testing.assert_array_equal(descriptor.describe(picture, boxes[7:8]), described[7:8])
+    np.testing.assert_array_equal(descriptor.describe(photo, boxes[order]), described[order])
+    np.testing.assert_array_equal(descriptor.describe(photo, boxes[7:8]), described[7:8])
     for dtype in (np.int32, np.uint16, np.uint64):
-        np.testing.assert_array_equal(descriptor.describe(picture, np.asfortranarray(boxes, dtype)), described)
+        np.testing.assert_array_equal(descriptor.describe(photo, np.asfortranarray(boxes, dtype)), described)
 
 
 @every_descriptor
-def test_how_the_image_is_stored_does_not_matter(descriptor, picture):
-    boxes = draw_boxes(picture.shape, 20, 0)
-    described = descriptor.describe(picture, boxes)
-    alpha = np.arange(picture.shape[0] * picture.shape[1], dtype=np.uint8).reshape(*picture.shape[:2], 1)
+def test_how_the_image_is_stored_does_not_matter(descriptor, photo):
+    boxes = draw_boxes(photo.shape, 20, 0)
+    described = descriptor.describe(photo, boxes)
+    alpha = np.arange(photo.shape[0] * photo.shape[1], dtype=np.uint8).reshape(*photo.shape[:2], 1)
     others = {
-        "float": picture / 255,
-        "float32": np.float32(picture / 255),
-        "uint16": picture * np.uint16(257),
-        "alpha": np.concatenate([picture, alpha], axis=2),
-        "a view": np.repeat(picture, 2, axis=1)[:, ::2],
+        "float": photo / 255,
+        "float32": np.float32(photo / 255),
+        "uint16": photo * np.uint16(257),
+        "alpha": np.concatenate([photo, alpha], axis=2),
+        "a view": np.repeat(photo, 2, axis=1)[:, ::2],
     }
     for name, image in others.items():
         before = image.copy()
@@ -58,8 +58,8 @@ def test_how_the_image_is_stored_does_not_matter(descriptor, picture):
 
 
 @every_descriptor
-def test_the_whole_image_and_one_pixel_are_windows(descriptor, picture):
-    square = picture[:50, :50]
+def test_the_whole_image_and_one_pixel_are_windows(descriptor, photo):
+    square = photo[:50, :50]
     described = descriptor.describe(square, np.array([[0, 0, 50], [49, 49, 1], [0, 49, 1]]))
     assert np.isfinite(described).all()
     assert descriptor.describe(square[:1, :1], np.array([[0, 0, 1]])).shape == described[:1].shape
@@ -68,16 +68,16 @@ def test_the_whole_image_and_one_pixel_are_windows(descriptor, picture):
 
 @every_descriptor
 @pytest.mark.parametrize("box", OUTSIDE, ids=str)
-def test_a_box_outside_is_refused_and_named(descriptor, box, picture):
+def test_a_box_outside_is_refused_and_named(descriptor, box, photo):
     with pytest.raises(ValueError, match=r"boxes\[1\] = .* does not lie in the image of \(50, 70\)"):
-        descriptor.describe(picture, np.array([[45, 65, 5], box]))
+        descriptor.describe(photo, np.array([[45, 65, 5], box]))
 
 
 @every_descriptor
 @pytest.mark.parametrize("boxes", [[[0.0, 0.0, 5.0]], [0, 0, 5], [[0, 0, 5, 5]]], ids=str)
-def test_what_is_not_boxes_is_refused(descriptor, boxes, picture):
+def test_what_is_not_boxes_is_refused(descriptor, boxes, photo):
     with pytest.raises(ValueError, match=r"boxes must be integers \(n, 3\)"):
-        descriptor.describe(picture, np.array(boxes))
+        descriptor.describe(photo, np.array(boxes))
 
 
 @every_descriptor
@@ -98,19 +98,19 @@ def test_nan_is_refused(descriptor, value, channels):
 
 
 @every_descriptor
-def test_colours_beyond_white_are_refused(descriptor, picture):
+def test_colours_beyond_white_are_refused(descriptor, photo):
     boxes = np.array([[3, 4, 20]])
     with pytest.raises(ValueError, match="image must hold values from 0 to 1 .* got .* to 2.*. Rescale it."):
-        descriptor.describe(picture.astype(float), boxes)
-    slightly = np.float32(picture / 255) + np.float32(1e-6)
-    np.testing.assert_allclose(descriptor.describe(slightly, boxes), descriptor.describe(picture, boxes), atol=1e-3)
+        descriptor.describe(photo.astype(float), boxes)
+    slightly = np.float32(photo / 255) + np.float32(1e-6)
+    np.testing.assert_allclose(descriptor.describe(slightly, boxes), descriptor.describe(photo, boxes), atol=1e-3)
 
 
 @pytest.mark.parametrize("descriptor", [HslPatches(), HaarPatches()], ids=repr)
 @pytest.mark.parametrize("size", [0, -16, 16.0, True, "16"], ids=repr)
-def test_a_size_that_is_no_count_is_refused(descriptor, size, picture):
+def test_a_size_that_is_no_count_is_refused(descriptor, size, photo):
     with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
-        clone(descriptor).set_params(size=size).describe(picture, np.array([[0, 0, 5]]))
+        clone(descriptor).set_params(size=size).describe(photo, np.array([[0, 0, 5]]))
 
 
 @every_descriptor
@@ -121,9 +121,9 @@ def test_it_holds_parameters_only_and_says_its_invariances(descriptor):
 
 
 @every_descriptor
-def test_a_window_that_follows_its_content_is_described_the_same(descriptor, picture):
+def test_a_window_that_follows_its_content_is_described_the_same(descriptor, photo):
     """Position and scale, the invariances that all claim."""
-    small = picture[:48, :48]
+    small = photo[:48, :48]
     moved = np.zeros((120, 140, 3), np.uint8)
     moved[40:88, 65:113] = small
     [expected] = descriptor.describe(small, np.array([[12, 12, 24]]))

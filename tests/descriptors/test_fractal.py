@@ -7,7 +7,7 @@ from invariance.descriptors.fractal import FractalFeatures, ball_sums, fit_growt
 
 @pytest.fixture(scope="module")
 def square():
-    """A grey picture (49, 49) with coarse and fine structure."""
+    """A grey image (49, 49) with coarse and fine structure."""
     noise = np.random.default_rng(0).random((2, 49, 49))
     return (0.3 * noise[0] + ndimage.gaussian_filter(noise[1], 2.0)).astype(np.float32)
 
@@ -38,7 +38,7 @@ def test_a_stronger_measure_is_longer_but_has_the_same_dimension():
 
 
 @pytest.mark.parametrize("kind", ["rotation", "bilipschitz"])
-def test_vectors_turn_with_the_picture(square, kind):
+def test_vectors_turn_with_the_image(square, kind):
     descriptor = FractalFeatures(kind, step=4)
     before, after = descriptor.describe_all(square), descriptor.describe_all(np.rot90(square))
     turned = np.rot90(before.reshape(13, 13, -1)).reshape(before.shape)
@@ -46,33 +46,33 @@ def test_vectors_turn_with_the_picture(square, kind):
     assert before.std(axis=0).min() > 0.01
 
 
-def test_dimensions_change_less_than_lengths_when_the_picture_is_stretched():
-    """Between two pictures the same points differ less in D than in L, measured by their spread over the picture."""
+def test_dimensions_change_less_than_lengths_when_the_image_is_stretched():
+    """Between two images the same points differ less in D than in L, measured by their spread over the image."""
     noise = np.random.default_rng(1).random((96, 96))
     image = ndimage.gaussian_filter(noise, 1.0)
     stretched = ndimage.zoom(image, 1.5, order=1, grid_mode=True, mode="reflect")
     changes = {}
     for kind in ("rotation", "bilipschitz"):
-        means = [FractalFeatures(kind).describe_all(picture).mean(axis=0) for picture in (image, stretched)]
+        means = [FractalFeatures(kind).describe_all(photo).mean(axis=0) for photo in (image, stretched)]
         spread = FractalFeatures(kind).describe_all(image).std(axis=0)
         changes[kind] = np.mean(np.abs(means[1] - means[0])[2:] / spread[2:])
     assert changes["bilipschitz"] < changes["rotation"]
 
 
-def test_places_go_with_vectors_and_colour_is_taken_as_grey(picture):
+def test_places_go_with_vectors_and_colour_is_taken_as_grey(photo):
     descriptor = FractalFeatures(step=6)
-    vectors = descriptor.describe_all(picture)
-    assert vectors.shape == (len(descriptor.places(picture.shape)), 14)
+    vectors = descriptor.describe_all(photo)
+    assert vectors.shape == (len(descriptor.places(photo.shape)), 14)
     assert vectors.dtype == np.float32
 
 
-def test_a_flat_picture_is_described():
+def test_a_flat_image_is_described():
     vectors = FractalFeatures("rotation").describe_all(np.full((30, 20), 0.4))
     np.testing.assert_allclose(vectors, np.broadcast_to(vectors[0], vectors.shape), atol=1e-4)
 
 
-def test_unknown_kinds_and_single_radii_are_refused(picture):
+def test_unknown_kinds_and_single_radii_are_refused(photo):
     with pytest.raises(ValueError, match="kind must be one of 'rotation', 'bilipschitz'; got 'affine'"):
-        FractalFeatures("affine").describe_all(picture)
+        FractalFeatures("affine").describe_all(photo)
     with pytest.raises(ValueError, match="radii must be at least two different numbers"):
-        FractalFeatures(radii=(2, 2)).describe_all(picture)
+        FractalFeatures(radii=(2, 2)).describe_all(photo)

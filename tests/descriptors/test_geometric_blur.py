@@ -1,4 +1,4 @@
-"""Geometric blur: features at edges, and pictures matched by them."""
+"""Geometric blur: features at edges, and images matched by them."""
 
 import numpy as np
 import pytest
@@ -20,13 +20,13 @@ def shape_at(kind, row, column, size=80):
     return ndimage.gaussian_filter(inside.astype(float), 1)
 
 
-def slow_distances(pictures, others):
+def slow_distances(photos, others):
     """Every pair of features compared by itself."""
 
     def one_way(features, gallery):
         return np.mean([min(np.linalg.norm(a - b) for b in gallery) for a in features])
 
-    return np.array([[one_way(a, b) + one_way(b, a) for b in others] for a in pictures])
+    return np.array([[one_way(a, b) + one_way(b, a) for b in others] for a in photos])
 
 
 def random_features(counts, seed=0):
@@ -35,22 +35,22 @@ def random_features(counts, seed=0):
 
 
 def test_distances_equal_the_slow_ones():
-    pictures, others = random_features([3, 1, 8]), random_features([5, 2, 1, 6], seed=1)
-    np.testing.assert_allclose(match_distances(pictures, others), slow_distances(pictures, others), rtol=1e-5)
-    among = match_distances(pictures)
-    np.testing.assert_allclose(among, slow_distances(pictures, pictures), rtol=1e-5, atol=1e-6)
+    photos, others = random_features([3, 1, 8]), random_features([5, 2, 1, 6], seed=1)
+    np.testing.assert_allclose(match_distances(photos, others), slow_distances(photos, others), rtol=1e-5)
+    among = match_distances(photos)
+    np.testing.assert_allclose(among, slow_distances(photos, photos), rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(among, among.T)
 
 
 def test_blocks_and_threads_do_not_change_distances(monkeypatch):
-    pictures = random_features([4, 9, 2, 7, 3])
-    whole = match_distances(pictures)
+    photos = random_features([4, 9, 2, 7, 3])
+    whole = match_distances(photos)
     monkeypatch.setattr("invariance.descriptors.geometric_blur.BLOCK_BYTES", 300)
-    np.testing.assert_allclose(match_distances(pictures, n_jobs=2), whole, atol=1e-5)
-    np.testing.assert_allclose(match_distances(pictures, pictures[1:]), whole[:, 1:], atol=2e-3)
+    np.testing.assert_allclose(match_distances(photos, n_jobs=2), whole, atol=1e-5)
+    np.testing.assert_allclose(match_distances(photos, photos[1:]), whole[:, 1:], atol=2e-3)
 
 
-def test_a_picture_without_features_is_refused():
+def test_an_image_without_features_is_refused():
     with pytest.raises(ValueError, match="at least one feature each"):
         match_distances([np.zeros((0, 7)), np.zeros((2, 7))])
 
@@ -77,9 +77,9 @@ def test_points_lie_on_edges_and_are_the_same_each_time():
     assert len(draw_points(strength, 10**6, 0)) < strength.size
 
 
-def test_features_have_length_one_and_a_flat_picture_has_one_of_zeros(picture):
+def test_features_have_length_one_and_a_flat_image_has_one_of_zeros(photo):
     n_values = 4 * sum(len(ring_offsets(radius)) for radius in GeometricBlur().radii)
-    features = GeometricBlur(30).describe_all(picture)
+    features = GeometricBlur(30).describe_all(photo)
     assert features.shape == (30, n_values)
     assert features.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1, atol=1e-5)
@@ -89,11 +89,11 @@ def test_features_have_length_one_and_a_flat_picture_has_one_of_zeros(picture):
 
 
 def test_matching_knows_shapes_and_only_distortion_knows_places():
-    pictures = {
+    photos = {
         name: shape_at(*name) for name in (("disc", 40, 40), ("disc", 42, 37), ("disc", 24, 56), ("square", 40, 40))
     }
     plain, placed = (
-        match_distances([descriptor.describe_all(image) for image in pictures.values()])[0]
+        match_distances([descriptor.describe_all(image) for image in photos.values()])[0]
         for descriptor in (
             GeometricBlur(60, radii=(0, 4, 8, 14)),
             GeometricBlur(60, radii=(0, 4, 8, 14), distortion=4.0),
@@ -107,8 +107,8 @@ def test_matching_knows_shapes_and_only_distortion_knows_places():
     assert "position" not in GeometricBlur(distortion=1.0).invariances
 
 
-def test_contrast_does_not_matter(picture):
-    grey = picture[..., 0] / 255
+def test_contrast_does_not_matter(photo):
+    grey = photo[..., 0] / 255
     one, other = (GeometricBlur(40).describe_all(image) for image in (grey, 0.1 + 0.5 * grey))
     np.testing.assert_allclose(one, other, atol=1e-3)
 
@@ -123,6 +123,6 @@ def test_contrast_does_not_matter(picture):
     ],
     ids=str,
 )
-def test_bad_settings_are_named(settings, name, picture):
+def test_bad_settings_are_named(settings, name, photo):
     with pytest.raises(ValueError, match=f"{name} must be a"):
-        GeometricBlur(**settings).describe_all(picture)
+        GeometricBlur(**settings).describe_all(photo)

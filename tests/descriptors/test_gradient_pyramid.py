@@ -19,8 +19,8 @@ def step_edge(degrees, size=60):
     return 1 / (1 + np.exp(-(columns * np.cos(angle) + rows * np.sin(angle))))
 
 
-def test_every_level_sums_to_its_weight(picture):
-    [vector] = GradientPyramid(n_bins=9, levels=3).transform([picture])
+def test_every_level_sums_to_its_weight(photo):
+    [vector] = GradientPyramid(n_bins=9, levels=3).transform([photo])
     assert vector.dtype == np.float32
     sums = [part.sum() for part in np.split(vector, [9, 45])]
     np.testing.assert_allclose(sums, [0.25, 0.25, 0.5], atol=1e-5)
@@ -30,7 +30,7 @@ def test_every_level_sums_to_its_weight(picture):
 @pytest.mark.parametrize("full", [180, 360])
 def test_an_edge_falls_into_the_two_nearest_bins(degrees, full):
     n_bins = full // 20
-    vector = GradientPyramid(full, n_bins, levels=1, edge_share=0.1).describe_picture(step_edge(degrees))
+    vector = GradientPyramid(full, n_bins, levels=1, edge_share=0.1).describe_image(step_edge(degrees))
     centres = (np.arange(n_bins) + 0.5) * 20
     away = np.abs((centres - degrees + full / 2) % full - full / 2)
     np.testing.assert_allclose(vector, np.clip(1 - away / 20, 0, 1), atol=0.12)
@@ -40,21 +40,21 @@ def test_only_180_degrees_see_a_negative_as_the_same():
     image = step_edge(30)
     for full, is_same in ((180, True), (360, False)):
         pyramid = GradientPyramid(full)
-        found, negative = pyramid.describe_picture(image), pyramid.describe_picture(1 - image)
+        found, negative = pyramid.describe_image(image), pyramid.describe_image(1 - image)
         assert (np.abs(found - negative).sum() < 1e-3) == is_same
         assert ("negative" in pyramid.invariances) == is_same
 
 
-def test_contrast_and_brightness_do_not_matter(picture):
+def test_contrast_and_brightness_do_not_matter(photo):
     pyramid = GradientPyramid(360)
-    grey = picture[..., 0] / 255
-    np.testing.assert_allclose(pyramid.describe_picture(0.3 + 0.5 * grey), pyramid.describe_picture(grey), atol=2e-3)
+    grey = photo[..., 0] / 255
+    np.testing.assert_allclose(pyramid.describe_image(0.3 + 0.5 * grey), pyramid.describe_image(grey), atol=2e-3)
 
 
 def test_an_object_in_a_corner_is_seen_in_its_cells():
     image = np.zeros((80, 80))
     image[:40, 40:] = disc()
-    finest = GradientPyramid(levels=2, n_bins=10).describe_picture(image)[10:].reshape(2, 2, 10).sum(axis=2)
+    finest = GradientPyramid(levels=2, n_bins=10).describe_image(image)[10:].reshape(2, 2, 10).sum(axis=2)
     assert finest[0, 1] == pytest.approx(0.5, abs=1e-4)
 
 
@@ -67,16 +67,16 @@ def test_cells_share_all_votes():
     assert sums[3, 0, 1] == pytest.approx(votes.strengths[of_cell].sum())
 
 
-def test_a_flat_picture_is_spread_evenly():
-    vector = GradientPyramid(levels=2, n_bins=5).describe_picture(np.full((20, 20), 0.5))
+def test_a_flat_image_is_spread_evenly():
+    vector = GradientPyramid(levels=2, n_bins=5).describe_image(np.full((20, 20), 0.5))
     np.testing.assert_allclose(vector, np.repeat([0.1, 0.025], [5, 20]), atol=1e-6)
 
 
-def test_paths_and_arrays_and_threads_give_the_same(tmp_path, picture):
+def test_paths_and_arrays_and_threads_give_the_same(tmp_path, photo):
     from PIL import Image
 
-    Image.fromarray(picture).save(tmp_path / "a.png")
-    rows = GradientPyramid(n_jobs=2).fit().transform([picture, tmp_path / "a.png", picture / 255])
+    Image.fromarray(photo).save(tmp_path / "a.png")
+    rows = GradientPyramid(n_jobs=2).fit().transform([photo, tmp_path / "a.png", photo / 255])
     np.testing.assert_allclose(rows[1:], rows[:1].repeat(2, axis=0), atol=1e-5)
 
 
@@ -90,6 +90,6 @@ def test_paths_and_arrays_and_threads_give_the_same(tmp_path, picture):
     ],
     ids=str,
 )
-def test_bad_settings_are_named(settings, message, picture):
+def test_bad_settings_are_named(settings, message, photo):
     with pytest.raises(ValueError, match=message):
-        GradientPyramid(**settings).describe_picture(picture)
+        GradientPyramid(**settings).describe_image(photo)

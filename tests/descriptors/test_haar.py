@@ -10,8 +10,8 @@ from tests import reference
 
 @pytest.mark.parametrize("size", [1, 2, 4, 16])
 @pytest.mark.parametrize("kind", ["grey", "colour"])
-def test_windows_equal_their_slow_twin(size, kind, picture):
-    image = picture if kind == "colour" else picture[..., 1]
+def test_windows_equal_their_slow_twin(size, kind, photo):
+    image = photo if kind == "colour" else photo[..., 1]
     boxes = draw_boxes(image.shape, 5, 0)
     cells = HslPatches(size).describe(image, boxes).reshape(5, size, size, -1)
     transformed = HaarPatches(size).describe(image, boxes).reshape(cells.shape)
@@ -27,8 +27,8 @@ def test_it_is_orthonormal():
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(64), atol=1e-6)
 
 
-def test_places_mean_what_the_documentation_says(picture):
-    grey = picture[..., 0] / 255
+def test_places_mean_what_the_documentation_says(photo):
+    grey = photo[..., 0] / 255
     cells = grey[5:21, 7:23]
     [row] = HaarPatches().describe(grey, np.array([[5, 7, 16]]))
     values = row.reshape(16, 16)
@@ -39,6 +39,6 @@ def test_places_mean_what_the_documentation_says(picture):
     assert values[10, 4] == pytest.approx((square[:2].sum() - square[2:].sum()) / 4, abs=1e-5)
 
 
-def test_a_size_that_cannot_be_halved_is_refused(picture):
+def test_a_size_that_cannot_be_halved_is_refused(photo):
     with pytest.raises(ValueError, match="size must be a power of two, to be halved; got 12. Try 16."):
-        HaarPatches(12).describe(picture, np.array([[0, 0, 5]]))
+        HaarPatches(12).describe(photo, np.array([[0, 0, 5]]))

@@ -11,9 +11,9 @@ from invariance.images import draw_boxes, resample_boxes
 from tests import reference
 
 
-def test_colours_are_those_of_the_standard_library(picture):
+def test_colours_are_those_of_the_standard_library(photo):
     corners = np.stack(np.meshgrid(*[[0, 1, 127, 128, 254, 255]] * 3), axis=-1).reshape(6, 36, 3).astype(np.uint8)
-    for image in (picture, corners):
+    for image in (photo, corners):
         found = to_hsl(image)
         expected = np.empty(found.shape)
         for place in np.ndindex(image.shape[:2]):
@@ -42,10 +42,10 @@ def test_windows_equal_their_slow_twin(size, channels):
         np.testing.assert_allclose(row, reference.cell_means(planes, box, size).ravel(), atol=1e-6)
 
 
-def test_large_windows_are_what_resampling_makes_of_them(picture):
-    boxes = draw_boxes(picture.shape, 60, 0, min_scale=17 / 50)
-    expected = resample_boxes(to_hsl(picture), boxes, 16).reshape(60, -1)
-    np.testing.assert_allclose(HslPatches().describe(picture, boxes), expected, atol=1e-5)
+def test_large_windows_are_what_resampling_makes_of_them(photo):
+    boxes = draw_boxes(photo.shape, 60, 0, min_scale=17 / 50)
+    expected = resample_boxes(to_hsl(photo), boxes, 16).reshape(60, -1)
+    np.testing.assert_allclose(HslPatches().describe(photo, boxes), expected, atol=1e-5)
 
 
 def test_sums_over_a_large_image_keep_their_digits():

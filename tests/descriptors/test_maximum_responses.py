@@ -11,13 +11,13 @@ N_VALUES = {"none": 39, "rotation": 12, "scale": 13, "similarity": 4}
 
 @pytest.fixture(scope="module")
 def square():
-    """A grey picture (49, 49) with coarse and fine structure."""
+    """A grey image (49, 49) with coarse and fine structure."""
     noise = np.random.default_rng(0).random((2, 49, 49))
     return (0.3 * noise[0] + ndimage.gaussian_filter(noise[1], 2.0)).astype(np.float32)
 
 
 def turned_vectors(vectors, n_side):
-    """The vectors (n, d) of a square picture in the order that they have in its rot90."""
+    """The vectors (n, d) of a square image in the order that they have in its rot90."""
     return np.rot90(vectors.reshape(n_side, n_side, -1)).reshape(len(vectors), -1)
 
 
@@ -38,10 +38,10 @@ def test_filters_sum_to_nothing_but_the_gaussians_and_absolutely_to_one():
 
 
 @pytest.mark.parametrize("invariance", N_VALUES)
-def test_every_invariance_has_its_number_of_values(picture, invariance):
+def test_every_invariance_has_its_number_of_values(photo, invariance):
     descriptor = MaximumResponses(invariance, step=5)
-    vectors = descriptor.describe_all(picture)
-    assert vectors.shape == (len(descriptor.places(picture.shape)), N_VALUES[invariance])
+    vectors = descriptor.describe_all(photo)
+    assert vectors.shape == (len(descriptor.places(photo.shape)), N_VALUES[invariance])
     assert vectors.dtype == np.float32
 
 
@@ -99,13 +99,13 @@ def test_brightness_and_contrast_do_not_matter(square):
     np.testing.assert_allclose(descriptor.describe_all(0.3 * square + 0.2), descriptor.describe_all(square), atol=5e-3)
 
 
-def test_flat_and_tiny_pictures_are_described():
+def test_flat_and_tiny_images_are_described():
     assert not MaximumResponses().describe_all(np.full((9, 8), 0.3)).any()
     assert np.isfinite(MaximumResponses("none").describe_all(np.eye(3))).all()
 
 
-def test_unknown_invariances_and_scales_are_refused(picture):
+def test_unknown_invariances_and_scales_are_refused(photo):
     with pytest.raises(ValueError, match="invariance must be one of 'none', .*got 'affine'"):
-        MaximumResponses("affine").describe_all(picture)
+        MaximumResponses("affine").describe_all(photo)
     with pytest.raises(ValueError, match="scales must be a number from 0.1.*got -1"):
-        MaximumResponses(scales=(1, -1)).describe_all(picture)
+        MaximumResponses(scales=(1, -1)).describe_all(photo)

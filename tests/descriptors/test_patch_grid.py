@@ -7,33 +7,33 @@ from invariance.descriptors.patch_grid import PatchGrid, SortedRings, grid_lines
 
 @pytest.fixture(scope="module")
 def square():
-    """A smooth grey picture (41, 41) with gradients everywhere."""
+    """A smooth grey image (41, 41) with gradients everywhere."""
     return ndimage.gaussian_filter(np.random.default_rng(0).random((41, 41)), 2.0).astype(np.float32)
 
 
 def turned_vectors(vectors, n_side):
-    """The vectors (n, d) of a square picture in the order that they have in its rot90."""
+    """The vectors (n, d) of a square image in the order that they have in its rot90."""
     return np.rot90(vectors.reshape(n_side, n_side, -1)).reshape(len(vectors), -1)
 
 
-def test_a_patch_is_the_picture_around_its_place(picture):
-    described = PatchGrid(5, step=7).describe_all(picture)
-    places = PatchGrid(5, step=7).places(picture.shape)
-    plane = standardize(picture)
+def test_a_patch_is_the_image_around_its_place(photo):
+    described = PatchGrid(5, step=7).describe_all(photo)
+    places = PatchGrid(5, step=7).places(photo.shape)
+    plane = standardize(photo)
     row, column = places[len(places) // 2].astype(int)
     values = plane[row - 2 : row + 3, column - 2 : column + 3].reshape(1, -1)
     assert described.dtype == np.float32
     np.testing.assert_allclose(described[len(places) // 2], weber_contrast(values)[0], rtol=1e-5)
 
 
-def test_beyond_its_border_a_picture_is_mirrored():
+def test_beyond_its_border_an_image_is_mirrored():
     image = np.arange(12.0).reshape(3, 4) / 12
     corner = PatchGrid(3, step=1).describe_all(image)[0].reshape(3, 3)
     np.testing.assert_array_equal(corner[0], corner[1])
     np.testing.assert_array_equal(corner[:, 0], corner[:, 1])
 
 
-def test_aligned_patches_turn_with_the_picture(square):
+def test_aligned_patches_turn_with_the_image(square):
     descriptor = PatchGrid(7, aligned=True, step=4)
     before, after = descriptor.describe_all(square), descriptor.describe_all(np.rot90(square))
     np.testing.assert_allclose(after, turned_vectors(before, 11), atol=2e-3)
@@ -57,7 +57,7 @@ def test_centred_patches_have_mean_zero(square):
         np.testing.assert_allclose(centred.mean(axis=1), 0, atol=1e-5)
 
 
-def test_sorted_rings_turn_with_the_picture(square):
+def test_sorted_rings_turn_with_the_image(square):
     before, after = (SortedRings(3, step=4).describe_all(image) for image in (square, np.rot90(square)))
     assert before.shape == (121, 1 + 8 + 16 + 24)
     np.testing.assert_allclose(after, turned_vectors(before, 11), atol=2e-3)
@@ -87,7 +87,7 @@ def test_brightness_and_contrast_do_not_matter(square):
         )
 
 
-def test_a_flat_picture_gives_zeros():
+def test_a_flat_image_gives_zeros():
     for aligned in (False, True):
         assert not PatchGrid(5, aligned).describe_all(np.full((9, 8, 3), 77, np.uint8)).any()
 
@@ -100,10 +100,10 @@ def test_the_grid_has_equal_margins():
             assert np.all(np.diff(lines) == step)
 
 
-def test_places_go_with_vectors(picture):
+def test_places_go_with_vectors(photo):
     for aligned in (False, True):
         descriptor = PatchGrid(3, aligned, step=6)
-        assert len(descriptor.places(picture.shape)) == len(descriptor.describe_all(picture))
+        assert len(descriptor.places(photo.shape)) == len(descriptor.describe_all(photo))
 
 
 def test_invariances_say_whether_patches_are_aligned():
@@ -111,8 +111,8 @@ def test_invariances_say_whether_patches_are_aligned():
     assert "rotation" not in PatchGrid().invariances
 
 
-def test_even_sizes_and_idle_steps_are_refused(picture):
+def test_even_sizes_and_idle_steps_are_refused(photo):
     with pytest.raises(ValueError, match="size must be odd.*got 4. Try 5"):
-        PatchGrid(4).describe_all(picture)
+        PatchGrid(4).describe_all(photo)
     with pytest.raises(ValueError, match="step must be a whole number of at least 1; got 0"):
-        PatchGrid(5, step=0).describe_all(picture)
+        PatchGrid(5, step=0).describe_all(photo)

@@ -17,8 +17,8 @@ def histograms_of(image, box):
     return SiftWindows().describe(image, np.array([box])).reshape(4, 4, 8)
 
 
-def test_vectors_have_length_one_or_are_flat(picture):
-    described = SiftWindows().describe(picture, draw_boxes(picture.shape, 50, 0))
+def test_vectors_have_length_one_or_are_flat(photo):
+    described = SiftWindows().describe(photo, draw_boxes(photo.shape, 50, 0))
     np.testing.assert_allclose(np.linalg.norm(described, axis=1), 1, atol=1e-6)
     assert not histograms_of(np.full((40, 40), 0.5), [4, 4, 30]).any()
 
@@ -72,8 +72,8 @@ def test_what_is_far_outside_does_not_matter(side):
     assert np.abs(histograms_of(changed, window) - histograms_of(image, window)).max() > 0.05
 
 
-def test_brightness_and_contrast_do_not_matter(picture):
-    grey = 0.2 + 0.5 * picture[..., 0] / 255
+def test_brightness_and_contrast_do_not_matter(photo):
+    grey = 0.2 + 0.5 * photo[..., 0] / 255
     boxes = draw_boxes(grey.shape, 30, 0, min_scale=0.4)
     expected = SiftWindows().describe(grey, boxes)
     for factor, offset in ((1, 0.2), (1.3, 0), (0.7, 0.1)):

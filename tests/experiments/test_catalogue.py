@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from invariance.experiments import results
-from invariance.experiments.catalogue import EXPERIMENTS, find_experiment
-from invariance.experiments.experiment import Experiment, absent_data
-from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
-from invariance.experiments.reproduction_page import table_figure, verdict_on, write_page
-from invariance.experiments.verdicts import Claim, judge_claim, judge_figure, summarize
+from experiments import results
+from experiments.catalogue import EXPERIMENTS, find_experiment
+from experiments.experiment import Experiment, absent_data
+from experiments.outcome import Curve, Found, Outcome, Plot, Table
+from experiments.reproduction_page import table_figure, verdict_on, write_page
+from experiments.verdicts import Claim, judge_claim, judge_figure, summarize
 
 ROOT = Path(__file__).parents[2]
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
@@ -151,7 +151,7 @@ def run_otherwise(runs, seed, is_quick):
 
 def test_the_fingerprint_follows_what_an_experiment_imports():
     used = results._modules_used(results._functions_used(EXPERIMENTS["low_rank_5"].run))
-    assert set(used) == {"invariance.experiments.low_rank", "invariance.experiments.sample_complexity"}
+    assert set(used) == {"experiments.low_rank", "experiments.sample_complexity"}
 
 
 def test_no_more_runs_than_there_are_splits():
@@ -160,16 +160,16 @@ def test_no_more_runs_than_there_are_splits():
     assert results.check_runs(SMALL, None, is_quick=True) == 1
 
 
-def test_the_page_shows_every_experiment_its_figures_and_pictures_that_exist(tmp_path):
+def test_the_page_shows_every_experiment_its_figures_and_images_that_exist(tmp_path):
     result = results.perform(SMALL)._replace(name="yale_faces")
     page = write_page({"yale_faces": result}, tmp_path).read_text()
     assert all(f"## {name}\n" in page for name in EXPERIMENTS)
     [table_row] = re.findall(r"^\| ours \| 0.4 \|.*$", page, re.M)
     verdict = judge_figure(result.found.tables[0].outcomes[0], result.found.tables[0])
     assert table_row.split(" | ")[5] == verdict
-    pictures = re.findall(r"!\[.*\]\((.*)\)", page)
-    assert pictures == ["reproductions/yale_faces.png"]
-    assert all((tmp_path / picture).stat().st_size > 5000 for picture in pictures)
+    images = re.findall(r"!\[.*\]\((.*)\)", page)
+    assert images == ["reproductions/yale_faces.png"]
+    assert all((tmp_path / image).stat().st_size > 5000 for image in images)
 
 
 def test_a_rehearsal_is_marked_and_never_judged(tmp_path):

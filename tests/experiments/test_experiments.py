@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from invariance.experiments import isbi_patches, mnist_digits, yale_faces
-from invariance.experiments.outcome import Outcome, as_text
+from experiments import isbi_patches, mnist_digits, yale_faces
+from experiments.outcome import Outcome, as_text
 from invariance.jungles import JungleClassifier
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
@@ -19,7 +19,7 @@ def test_f_at_the_best_threshold_is_the_best_of_all_thresholds():
     assert isbi_patches.one_minus_f(probabilities, labels) == pytest.approx(100 * (1 - best))
 
 
-def test_a_split_takes_five_pictures_of_everyone_and_tests_on_the_others():
+def test_a_split_takes_five_images_of_everyone_and_tests_on_the_others():
     labels = np.repeat(np.arange(15), 11)
     training, test = yale_faces.draw_split(labels, seed=3)
     assert np.array_equal(np.bincount(labels[training]), np.full(15, 5))
@@ -43,7 +43,7 @@ def test_dividing_illumination_takes_away_a_slow_shade():
 
 
 @needs_data
-def test_faces_are_learned_from_five_pictures():
+def test_faces_are_learned_from_five_images():
     methods = {"quick": (None, lambda seed: JungleClassifier(n_jungles=4, random_state=seed))}
     [outcome] = yale_faces.run(n_splits=1, methods=methods)
     assert outcome.mean < 60  # chance is 93

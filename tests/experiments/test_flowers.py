@@ -1,4 +1,4 @@
-"""The experiments of the trade-off on photographs: their parts on generated pictures, and a small run where data is."""
+"""The experiments of the trade-off on photographs: their parts on generated images, and a small run where data is."""
 
 import os
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from experiments import caltech_objects
+from experiments.flowers17 import Middle, Split, find_twins, measure, predictions
 from invariance.codebooks.words import WordHistograms
 from invariance.datasets import load_flowers17
 from invariance.descriptors.colour_grid import ColourGrid
 from invariance.descriptors.gradient_pyramid import GradientPyramid
-from invariance.experiments import caltech_objects
-from invariance.experiments.flowers17 import Middle, Split, find_twins, measure, predictions
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="needs the real data")
 
@@ -44,7 +44,7 @@ def test_vectors_are_kept_the_more_the_nearer_the_middle():
 def test_colours_and_edges_are_weighed_and_all_methods_judged():
     rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 10)
     tints = np.array([[0.9, 0.2, 0.2], [0.2, 0.9, 0.2], [0.2, 0.2, 0.9]])
-    pictures = [blurred_noise(seed) * tints[label] for seed, label in enumerate(labels)]
+    images = [blurred_noise(seed) * tints[label] for seed, label in enumerate(labels)]
     order = rng.permutation(30)
     training, test = order[:18], order[18:]
     transformers = {
@@ -52,7 +52,7 @@ def test_colours_and_edges_are_weighed_and_all_methods_judged():
         "edges": GradientPyramid(levels=2),
         "edges 360": GradientPyramid(360, levels=2),
     }
-    stacks = measure(transformers, [pictures[i] for i in training], labels[training], [pictures[i] for i in test])
+    stacks = measure(transformers, [images[i] for i in training], labels[training], [images[i] for i in test])
     assert [stack.shape for stack in stacks] == [(3, 18, 18), (3, 12, 18)]
     split = Split(tuple(transformers), *stacks, labels[training], labels[test], np.zeros(12, bool))
     found = {method: np.mean(predicted == labels[test]) for method, _, predicted in predictions(split)}

@@ -1,17 +1,17 @@
-"""Bikes among other pictures: the draws, and the experiment on a few pictures."""
+"""Bikes among other images: the draws, and the experiment on a few images."""
 
 import os
 
 import numpy as np
 import pytest
 
+from experiments import graz02
 from invariance.codebooks import ClusteringForest
-from invariance.experiments import graz02
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
 
-def test_training_and_test_pictures_are_different_ones(monkeypatch):
+def test_training_and_test_images_are_different_ones(monkeypatch):
     monkeypatch.setattr(graz02, "N_EACH", 5)
     classes = [[f"bike {i}" for i in range(12)], [f"car {i}" for i in range(11)]]
     training, test, labels = graz02.draw(classes, seed=0)

@@ -3,9 +3,9 @@ import os
 import numpy as np
 import pytest
 
-from invariance.experiments import low_rank, rotated_images, sample_complexity
-from invariance.experiments.low_rank import Experiment, Method
-from invariance.experiments.sample_complexity import Curve
+from experiments import low_rank, rotated_images, sample_complexity
+from experiments.low_rank import Experiment, Method
+from experiments.sample_complexity import Curve
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -31,8 +31,8 @@ def test_pixels_identify_copies_that_are_not_rotated():
     images = np.random.default_rng(0).random((6, 28, 28), dtype=np.float32)
     labels = np.repeat([0, 1], 3)
     trial = rotated_images.Trial(images, images[[0, 1, 2, 3, 5, 4]], labels, images)
-    pictures = rotated_images.Pictures(images, labels, (12, 20), 1)
-    assert rotated_images.judge("L2", pictures, trial, seed=0) == pytest.approx((100 * 4 / 6, 100))
+    photos = rotated_images.Images(images, labels, (12, 20), 1)
+    assert rotated_images.judge("L2", photos, trial, seed=0) == pytest.approx((100 * 4 / 6, 100))
 
 
 def test_shifts_stay_within_three_pixels_and_reach_them():

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from experiments import isbi2012
+from experiments.pixel_runs import FOREST, Run, as_table, judge, seconds_figure
 from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
-from invariance.experiments import isbi2012
-from invariance.experiments.pixel_runs import FOREST, Run, as_table, judge, seconds_figure
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 TINY = isbi2012.Plan(
@@ -23,7 +23,7 @@ TINY = isbi2012.Plan(
 )
 FAST = {
     FOREST: isbi2012.train_forest,
-    "jungles": partial(isbi2012.train_jungles, n_rounds=1, n_trees=30, max_depth=2, n_borrowed=0),
+    "jungles": partial(isbi2012.train_jungles, n_rounds=1, n_trees=30, max_depth=2, n_pseudo_labels=0),
 }
 
 
@@ -161,7 +161,7 @@ def test_the_figure_joins_the_moments_of_the_unet():
 
 def test_without_torch_the_unet_is_left_out_with_one_line(data, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "invariance.experiments.peers.unet", raising=False)
+    monkeypatch.delitem(sys.modules, "experiments.peers.unet", raising=False)
     isbi2012.find_unet.cache_clear()
     runs = isbi2012.run_scribbles(data, TINY, unet=True, methods={})
     isbi2012.find_unet.cache_clear()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from invariance.experiments import learned_weights
-from invariance.experiments.learned_weights import KERNELS, DistanceWeigher, draw_digits, measure
-from invariance.experiments.outcome import Outcome
+from experiments import learned_weights
+from experiments.learned_weights import KERNELS, DistanceWeigher, draw_digits, measure
+from experiments.outcome import Outcome
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 

@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from invariance.experiments import pair_weights, reproductions
-from invariance.experiments.catalogue import EXPERIMENTS
-from invariance.experiments.uiuc_textures import TABLE
-from invariance.experiments.verdicts import judge_claim
+from experiments import pair_weights, reproductions
+from experiments.catalogue import EXPERIMENTS
+from experiments.uiuc_textures import TABLE
+from experiments.verdicts import judge_claim
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 

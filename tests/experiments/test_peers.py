@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
+from experiments.isbi_patches import one_minus_f
+from experiments.peers.pixel_forest import PixelForest, check_labelled
 from invariance.datasets import load_isbi2012
-from invariance.experiments.isbi_patches import one_minus_f
-from invariance.experiments.peers.pixel_forest import PixelForest, check_labelled
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -18,7 +18,7 @@ needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INV
 @pytest.fixture
 def unet():
     pytest.importorskip("torch")
-    return importlib.import_module("invariance.experiments.peers.unet")
+    return importlib.import_module("experiments.peers.unet")
 
 
 def make_disc(shape, seed):
@@ -93,9 +93,9 @@ def test_the_forest_finds_membranes():
 
 def test_without_torch_the_cure_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "invariance.experiments.peers.unet", raising=False)
+    monkeypatch.delitem(sys.modules, "experiments.peers.unet", raising=False)
     with pytest.raises(ImportError, match=r"pip install 'invariance\[bench\]'"):
-        importlib.import_module("invariance.experiments.peers.unet")
+        importlib.import_module("experiments.peers.unet")
 
 
 def test_the_unet_learns_from_scribbles_on_images_of_different_sizes(unet):

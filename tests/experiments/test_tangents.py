@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from invariance.experiments import tangent_digits, tangent_faces
-from invariance.experiments.outcome import Outcome
-from invariance.experiments.tangent_digits import METHODS, DistanceSVM, KernelSVM, Nearest, Trial
+from experiments import tangent_digits, tangent_faces
+from experiments.outcome import Outcome
+from experiments.tangent_digits import METHODS, DistanceSVM, KernelSVM, Nearest, Trial
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.transformations import Identity, Shifts
 
@@ -91,7 +91,7 @@ def test_a_grid_holds_multiples_of_what_auto_finds(bars):
     assert [tried.gamma_w_ / found.gamma_w_ for tried in kernels] == pytest.approx([0.5, 0.5])
 
 
-def test_distances_of_a_split_are_those_of_its_pictures():
+def test_distances_of_a_split_are_those_of_its_images():
     images, labels = np.random.default_rng(0).random((9, 8, 8)), np.repeat([0, 1, 2], 3)
     training, test = np.array([5, 0, 3]), np.array([1, 8])
     distance = TangentDistance(Identity(), blur=0.0)
@@ -101,7 +101,7 @@ def test_distances_of_a_split_are_those_of_its_pictures():
         assert found == pytest.approx(expected)
 
 
-def test_evened_pictures_do_not_depend_on_brightness_or_contrast():
+def test_evened_images_do_not_depend_on_brightness_or_contrast():
     images = np.random.default_rng(0).random((3, 32, 32)).astype(np.float32)
     evened = tangent_faces.even(images)
     assert evened.mean(axis=(1, 2)) == pytest.approx(np.zeros(3), abs=1e-5)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from experiments import uiuc_textures
+from experiments.uiuc_textures import Combination, Entry, ShapeColumns
 from invariance.descriptors.maximum_responses import MaximumResponses
 from invariance.descriptors.patch_grid import PatchGrid
-from invariance.experiments import uiuc_textures
-from invariance.experiments.uiuc_textures import Combination, Entry, ShapeColumns
 from invariance.images import write_pages
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
@@ -26,7 +26,7 @@ def few_words(monkeypatch):
 
 @pytest.fixture
 def textures(tmp_path):
-    """Paths and labels of two textures, stripes and noise, three pictures each."""
+    """Paths and labels of two textures, stripes and noise, three images each."""
     rng = np.random.default_rng(0)
     paths = []
     for i in range(6):
@@ -37,7 +37,7 @@ def textures(tmp_path):
     return paths, np.repeat([0, 1], 3)
 
 
-def test_a_split_takes_twenty_pictures_of_every_class_and_tests_on_the_others():
+def test_a_split_takes_twenty_images_of_every_class_and_tests_on_the_others():
     labels = np.repeat(np.arange(25), 40)
     training, test = uiuc_textures.draw_split(labels, seed=3)
     assert np.array_equal(np.bincount(labels[training]), np.full(25, 20))
@@ -51,7 +51,7 @@ def test_the_table_has_the_eight_descriptors_of_the_paper():
     assert sum("rotation" in entry.descriptor.invariances for entry in uiuc_textures.TABLE.values()) == 5
 
 
-def test_words_are_learned_from_training_pictures_only(textures, few_words, monkeypatch):
+def test_words_are_learned_from_training_images_only(textures, few_words, monkeypatch):
     paths, labels = textures
     seen = []
     fit = uiuc_textures.WordHistograms.fit
@@ -78,7 +78,7 @@ def test_a_cache_gives_the_same_distances_and_is_read_again(textures, few_words,
         uiuc_textures.distance_stack(paths, labels, 0, tmp_path, QUICK)
 
 
-def test_columns_of_shapes_turn_with_the_picture_and_do_not_see_its_light():
+def test_columns_of_shapes_turn_with_the_image_and_do_not_see_its_light():
     image = ndimage.gaussian_filter(np.random.default_rng(0).random((50, 60)), 1.5).astype(np.float32)
     shares = ShapeColumns().describe_all(image)
     assert shares.shape == (1, 1296)
@@ -95,7 +95,7 @@ def test_shapes_are_told_apart():
     assert [uiuc_textures.strongest_shape(plane, 2.0)[20, 20] for plane in planes] == [0, 1, 2, 3, 4, 5]
 
 
-def test_near_pictures_are_judged_right_and_far_ones_wrong():
+def test_near_images_are_judged_right_and_far_ones_wrong():
     labels = np.array([0, 0, 1, 1, 0, 1])
     training, test = np.arange(4), np.array([4, 5])
     right = np.where(labels[:, None] == labels, 0.1, 0.9)

@@ -27,7 +27,7 @@ def kernel(request):
 
 
 def draw_bars(n_each, seed=0):
-    """Flat rows of pictures with a bar across or along, anywhere, and which it is."""
+    """Flat rows of images with a bar across or along, anywhere, and which it is."""
     rng = np.random.default_rng(seed)
     images, labels = 0.1 * rng.random((2 * n_each, 10, 10)), np.arange(2 * n_each) % 2
     for image, label in zip(images, labels, strict=True):

@@ -1,4 +1,4 @@
-"""Small pictures on which the responses of two images differ by far more than rounding."""
+"""Small images on which the responses of two images differ by far more than rounding."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -7,13 +7,13 @@ from invariance.hierarchies import Layer
 
 
 def draw_images(shape, seed=0):
-    """Pictures of few grey levels in [0, 1], half their pixels black."""
+    """Images of few grey levels in [0, 1], half their pixels black."""
     rng = np.random.default_rng(seed)
     return (rng.integers(0, 6, shape) / 7 * rng.integers(0, 2, shape)).astype(np.float32)
 
 
 def draw_blocks(shape, seed=0):
-    """Pictures of blocks of 3 x 3 pixels, each of one of 10 colours: every picture has histograms of its own."""
+    """Images of blocks of 3 x 3 pixels, each of one of 10 colours: every image has histograms of its own."""
     n, height, width, *channels = shape
     blocks = np.random.default_rng(seed).integers(0, 10, (n, height // 3 + 1, width // 3 + 1, *channels))
     return (blocks.repeat(3, axis=1).repeat(3, axis=2)[:, :height, :width] / 10).astype(np.float32)
@@ -25,7 +25,7 @@ def draw_signed(shape, seed=0):
 
 
 def draw_for(kernel, shape):
-    """Pictures on which responses by a kernel differ."""
+    """Images on which responses by a kernel differ."""
     return draw_blocks(shape) if kernel == "histogram" else draw_signed(shape)
 
 

@@ -48,7 +48,7 @@ def test_empty_file(tmp_path):
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tif"])
 def test_text_renamed_to_image(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
-    path.write_text("this is no picture")
+    path.write_text("this is no image")
     assert_refused(path, "is not a PNG, JPEG")
 
 

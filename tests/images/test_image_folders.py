@@ -38,7 +38,7 @@ def test_images_are_resized_by_the_rule(pets):
 
 def test_bad_image_is_raised_or_skipped(pets):
     bad = pets / "cat" / "bad.png"
-    bad.write_text("no picture")
+    bad.write_text("no image")
     with pytest.raises(ImageError, match=r"bad\.png"):
         read_class_folder(pets)
     data = read_class_folder(pets, on_error="skip")
@@ -49,7 +49,7 @@ def test_bad_image_is_raised_or_skipped(pets):
 
 
 def test_class_of_which_all_images_were_skipped(pets):
-    (pets / "dog" / "2.png").write_text("no picture")
+    (pets / "dog" / "2.png").write_text("no image")
     with pytest.raises(ImageError, match=r"dog.*no readable image"):
         read_class_folder(pets, on_error="skip")
 
@@ -136,4 +136,4 @@ def test_large_images_of_a_folder_are_made_smaller(tmp_path):
     for name, shape in (("cat", (30, 60)), ("dog", (5, 6))):
         (tmp_path / name).mkdir()
         write(tmp_path / name / "1.png", shape=shape)
-    assert [image.shape for image in read_class_folder(tmp_path, longest=20).images] == [(10, 20), (5, 6)]
+    assert [image.shape for image in read_class_folder(tmp_path, max_side=20).images] == [(10, 20), (5, 6)]

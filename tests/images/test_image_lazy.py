@@ -140,7 +140,7 @@ def test_a_page_that_is_not_there(tmp_path):
 def test_bad_files_are_named(tmp_path):
     with pytest.raises(ImageError, match="none.tif' does not exist"):
         open_stack(tmp_path / "none.tif")
-    (tmp_path / "text.tif").write_text("no picture")
+    (tmp_path / "text.tif").write_text("no image")
     with pytest.raises(ImageError, match="text.tif' is not a PNG"):
         open_stack(tmp_path / "text.tif")
     values = np.zeros((3, 5, 5), np.float32)

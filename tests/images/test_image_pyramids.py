@@ -27,7 +27,7 @@ def test_each_scale_takes_every_so_manieth_pixel_of_the_blurred_image(image, sca
             assert patch[row, col] == blurred[14 + (row - 2) * step, 12 + (col - 2) * step]
 
 
-def test_turning_the_picture_turns_every_scale():
+def test_turning_the_image_turns_every_scale():
     image = np.random.default_rng(0).random((33, 33)).astype(np.float32)
     upright = pyramid_patches(image, [16], [16], 7, n_scales=3)[0]
     turned = pyramid_patches(np.rot90(image), [16], [16], 7, n_scales=3)[0]

@@ -112,5 +112,5 @@ def test_shrink_keeps_proportions_and_leaves_small_images_alone():
     assert shrink(image, 80) is image
     assert shrink(image, None) is image
     assert shrink(RNG.random((2, 500)), 10).shape == (1, 10)
-    with pytest.raises(ValueError, match="longest must be a whole number of at least 1; got 0"):
+    with pytest.raises(ValueError, match="max_side must be a whole number of at least 1; got 0"):
         shrink(image, 0)

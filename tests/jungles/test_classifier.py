@@ -161,7 +161,7 @@ def test_the_forms_of_images_are_the_same_images(glyphs):
     np.testing.assert_array_equal(one_channel.predict_proba(test_images[..., None]), expected)
 
 
-def test_filters_are_pictures_that_give_the_responses(glyphs):
+def test_filters_are_images_that_give_the_responses(glyphs):
     (images, labels), (test_images, _) = glyphs
     phi = Rotations(4)
     model = InvariantFeatures(phi, **QUICK | {"rank": 256}).fit(images, labels)

@@ -73,11 +73,11 @@ def test_each_jungle_answers_with_its_own_members(glyphs):
     (images, labels), (test_images, _) = glyphs
     features = InvariantFeatures(Rotations(8), **QUICK | {"rank": 256}, max_members=0.4).fit(images, labels)
     orbit = Rotations(8).operators((16, 16)).apply(test_images)
-    pictures = iter(features.filters_)
+    photos = iter(features.filters_)
     columns = iter(features.transform(test_images).T)
     for dag in features.dags_:
         for _ in dag.filters:
-            responses = np.einsum("nthw,hw->nt", orbit[:, dag.members], next(pictures)).max(axis=1)
+            responses = np.einsum("nthw,hw->nt", orbit[:, dag.members], next(photos)).max(axis=1)
             np.testing.assert_allclose(next(columns), responses, atol=1e-4 * responses.std())
 
 

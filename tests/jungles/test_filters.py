@@ -135,7 +135,7 @@ def test_learning_improves_on_the_start(twins):
 
 
 def test_what_is_learned_is_what_is_said(twins):
-    """The objective and the responses of a learned filter are those of its coordinates, looked at as a picture."""
+    """The objective and the responses of a learned filter are those of its coordinates, looked at as an image."""
     learned = minimise_objective(twins.objective, twins.orbits.coordinates[0][0].astype(np.float64), max_steps=10)
     theta = twins.reduced.basis.astype(np.float64) @ learned.coordinates
     assert learned.objective == pytest.approx(twins.literal(theta, learned.bias)[0], rel=1e-3)

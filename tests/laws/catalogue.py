@@ -99,7 +99,7 @@ ESTIMATORS = [
     NeuralResponse(random_state=0),
     TangentSVC(),
     TangentSVC(TangentVectorKernel(form="sum", method="difference"), definite="clip"),
-    # A row of two or three features is no picture in which a shift by one pixel, the default, would not matter.
+    # A row of two or three features is no image in which a shift by one pixel, the default, would not matter.
     VirtualSVC(Brightness(3, limit=0.1)),
     JitteredSVC(Brightness(3, limit=0.02)),
     JitteredSVC(Identity(), distance=TangentDistance(sides="mean"), definite="flip"),
@@ -144,7 +144,7 @@ PIXEL_ESTIMATORS = [
         Rotations(4),
         patch_size=7,
         n_patches=200,
-        n_borrowed=300,
+        n_pseudo_labels=300,
         unlabelled=9,
         max_depth=2,
         rank=12,

@@ -1,4 +1,4 @@
-"""Advice says what is true of pictures of which it is known what matters: nothing is helpful where labels are noise."""
+"""Advice says what is true of images of which it is known what matters: nothing is helpful where labels are noise."""
 
 import numpy as np
 import pytest
@@ -41,8 +41,8 @@ def texts(advice, verdict):
 
 def test_rotations_hurt_where_they_make_nines_of_sixes():
     sixes, _ = some_digits(50, [6])
-    pictures = [*sixes[:25], *(np.rot90(picture, 2) for picture in sixes[25:])]
-    advice = advise(pictures, ["six"] * 25 + ["nine"] * 25)
+    photos = [*sixes[:25], *(np.rot90(photo, 2) for photo in sixes[25:])]
+    advice = advise(photos, ["six"] * 25 + ["nine"] * 25)
     assert "rotations:24" in texts(advice, HURTS)
     assert "rotations" not in advice.text
     (hurts,) = [reason for reason in advice.reasons if reason.startswith("Hurts")]
@@ -61,12 +61,12 @@ def test_reflections_hurt_where_they_make_right_hands_of_left_ones():
 @pytest.fixture(scope="module")
 def turned():
     rng = np.random.default_rng(0)
-    pictures, labels = some_digits(12, (2, 3, 4, 5, 7))
-    turned = [rotate(picture, rng.uniform(0, 360), reshape=False, order=1) for picture in pictures]
+    photos, labels = some_digits(12, (2, 3, 4, 5, 7))
+    turned = [rotate(photo, rng.uniform(0, 360), reshape=False, order=1) for photo in photos]
     return advise(turned, labels, n_jobs=1)
 
 
-def test_rotations_help_where_pictures_are_turned_at_random(turned):
+def test_rotations_help_where_images_are_turned_at_random(turned):
     assert "rotations:24" in texts(turned, HELPS)
     assert "rotations:24" in turned.text
     assert turned.advised.accuracy > turned.plain[turned.view].accuracy
@@ -74,10 +74,10 @@ def test_rotations_help_where_pictures_are_turned_at_random(turned):
     assert "all rotations" in turned.sentence
 
 
-def test_shifts_help_where_pictures_are_shifted_at_random():
+def test_shifts_help_where_images_are_shifted_at_random():
     rng = np.random.default_rng(0)
-    pictures, labels = some_digits(15, (1, 2, 3, 4, 5, 7))
-    shifted = [shift(picture, rng.uniform(-4, 4, 2), order=1) for picture in pictures]
+    photos, labels = some_digits(15, (1, 2, 3, 4, 5, 7))
+    shifted = [shift(photo, rng.uniform(-4, 4, 2), order=1) for photo in photos]
     advice = advise(shifted, labels)
     assert {"shifts:1", "shifts:2", "shifts:3"} & texts(advice, HELPS)
     assert "shifts" in advice.text
@@ -106,35 +106,33 @@ def test_textures_turned_at_random_are_compared_as_textures():
 
 
 def test_the_advice_is_the_same_for_any_number_of_jobs():
-    pictures, labels = some_digits(8, (1, 2, 7))
-    one, two = (advise(pictures, labels, n_jobs=n_jobs) for n_jobs in (1, 2))
+    photos, labels = some_digits(8, (1, 2, 7))
+    one, two = (advise(photos, labels, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one.text == two.text
     for ours, theirs in zip(one.findings, two.findings, strict=True):
         np.testing.assert_array_equal(ours.losses, theirs.losses)
 
 
 def test_what_does_not_fit_the_budget_is_listed():
-    pictures, labels = some_digits(5, (1, 2))
-    advice = advise(pictures, labels, budget=0)
+    photos, labels = some_digits(5, (1, 2))
+    advice = advise(photos, labels, budget=0)
     assert len(advice.untried) == len(WHOLE)
     assert advice.findings == []
     assert advice.text == "identity"
     assert any(reason.startswith("Not tried") for reason in advice.reasons)
 
 
-def test_of_many_pictures_some_of_every_class_are_drawn():
-    pictures, labels = some_digits(30, (1, 2, 7))
-    advice = advise(pictures, labels, most=30)
+def test_of_many_images_some_of_every_class_are_drawn():
+    photos, labels = some_digits(30, (1, 2, 7))
+    advice = advise(photos, labels, most=30)
     assert len(advice.rows) == 30
     assert np.bincount(advice.codes).tolist() == [10, 10, 10]
-    assert advice.facts.n_pictures == 90
+    assert advice.facts.n_images == 90
     assert "30 of them, drawn at random" in advice.reasons[0]
 
 
-@pytest.mark.parametrize(
-    ("labels", "named"), [(["a"] * 4, "two classes"), (["a", "a", "a", "b"], "'b' has one picture")]
-)
-def test_too_few_pictures_or_classes_are_refused(labels, named):
+@pytest.mark.parametrize(("labels", "named"), [(["a"] * 4, "two classes"), (["a", "a", "a", "b"], "'b' has one image")])
+def test_too_few_images_or_classes_are_refused(labels, named):
     with pytest.raises(ValueError, match=named):
         advise([np.zeros((8, 8))] * 4, labels)
 
@@ -147,7 +145,7 @@ def test_candidates_are_texts_that_can_be_read_and_products_of_bounded_size():
     assert text_together(()) == "identity"
 
 
-def test_least_distances_are_jittered_distances_for_pictures_on_black():
+def test_least_distances_are_jittered_distances_for_images_on_black():
     images = np.zeros((6, 12, 12), np.float32)
     images[:, 3:9, 3:9] = np.random.default_rng(0).random((6, 6, 6))
     expected = JitteredDistance(Rotations(8)).squared(images)
@@ -163,8 +161,8 @@ def test_what_comes_in_from_outside_has_the_grey_of_the_background():
 
 
 def test_evened_light_is_compared_with_evened_light():
-    picture = np.random.default_rng(0).random((16, 16)).astype(np.float32) + 0.5
-    both = np.stack([picture, picture * np.linspace(0.6, 1.4, 16, dtype=np.float32)])
+    photo = np.random.default_rng(0).random((16, 16)).astype(np.float32) + 0.5
+    both = np.stack([photo, photo * np.linspace(0.6, 1.4, 16, dtype=np.float32)])
     plain = least_distances(both, parse_transformations("identity"))
     assert least_distances(both, Illumination([4]))[0, 1] < 0.3 * plain[0, 1]
 

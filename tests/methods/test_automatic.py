@@ -14,15 +14,15 @@ from invariance.methods.trial import Trial
 
 
 class Speed(NamedTuple):
-    """Seconds to fit n pictures, fixed + each * n^growth, and to classify one; share right from 32 and from many."""
+    """Seconds to fit n images, fixed + each * n^growth, and to classify one; share right from 32 and from many."""
 
     fixed: float
     each: float
-    picture: float
+    image: float
     right: tuple[float, float]
 
 
-# About what two cores do with small pictures.
+# About what two cores do with small images.
 SPEEDS = {
     "codebook": Speed(0.3, 0.02, 0.009, (0.7, 0.97)),
     "jungle": Speed(1.0, 0.004, 0.0004, (0.5, 0.95)),
@@ -39,34 +39,34 @@ def world(monkeypatch):
     """A clock that only trials move; `world.speeds` may be changed, and `world.tried` has (name, n learned from)."""
     world = SimpleNamespace(now=1000.0, speeds=dict(SPEEDS), tried=[])
 
-    def seconds_to_fit(name, n_pictures):
+    def seconds_to_fit(name, n_images):
         speed = world.speeds[name]
-        return speed.fixed + speed.each * n_pictures ** METHODS[name].growth
+        return speed.fixed + speed.each * n_images ** METHODS[name].growth
 
-    def try_out(name, classifier, pictures, labels, folds, deadline=None):
+    def cross_validate(name, classifier, images, labels, folds, deadline=None):
         speed, rng = world.speeds[name], np.random.default_rng(len(name))
-        is_judged = np.zeros(len(pictures), bool)
-        is_right = np.zeros(len(pictures), bool)
+        is_judged = np.zeros(len(images), bool)
+        is_right = np.zeros(len(images), bool)
         for training, held in folds:
             if is_judged.any() and world.now > deadline:
                 break
-            world.now += seconds_to_fit(name, len(training)) + speed.picture * len(held)
+            world.now += seconds_to_fit(name, len(training)) + speed.image * len(held)
             world.tried.append((name, len(training)))
             is_judged[held] = True
             few, many = speed.right
             is_right[held] = rng.random(len(held)) < many + (few - many) * 32 / len(training)
-        probabilities = np.zeros((len(pictures), 2))
+        probabilities = np.zeros((len(images), 2))
         seconds = seconds_to_fit(name, len(training))
-        return Trial(name, classifier, probabilities, is_right, is_judged, seconds, speed.picture)
+        return Trial(name, classifier, probabilities, is_right, is_judged, seconds, speed.image)
 
-    monkeypatch.setattr(automatic, "try_out", try_out)
+    monkeypatch.setattr(automatic, "cross_validate", cross_validate)
     monkeypatch.setattr(automatic, "time", SimpleNamespace(monotonic=lambda: world.now))
     world.seconds_to_fit = seconds_to_fit
     return world
 
 
-def task(n_pictures, side=28, n_classes=5):
-    return [np.zeros((side, side), np.float32)] * n_pictures, np.arange(n_pictures) % n_classes
+def task(n_images, side=28, n_classes=5):
+    return [np.zeros((side, side), np.float32)] * n_images, np.arange(n_images) % n_classes
 
 
 def names(world):
@@ -74,17 +74,17 @@ def names(world):
 
 
 @pytest.mark.parametrize("budget", [20, 60, 120, 600])
-@pytest.mark.parametrize("n_pictures", [10, 40, 150, 300, 1000, 3000])
+@pytest.mark.parametrize("n_images", [10, 40, 150, 300, 1000, 3000])
 @pytest.mark.parametrize("side", [28, 200])
-def test_choosing_and_fitting_end_in_time(side, n_pictures, budget, world):
+def test_choosing_and_fitting_end_in_time(side, n_images, budget, world):
     begun = world.now
-    choice = choose(*task(n_pictures, side, n_classes=2), budget=budget)
-    total = world.now - begun + world.seconds_to_fit(choice.classifier.method, n_pictures)
+    choice = choose(*task(n_images, side, n_classes=2), budget=budget)
+    total = world.now - begun + world.seconds_to_fit(choice.classifier.method, n_images)
     assert total <= 1.1 * budget or "may take longer than" in choice.reason or "s too long" in choice.reason
-    assert total <= 1.5 * budget or n_pictures == 3000
+    assert total <= 1.5 * budget or n_images == 3000
 
 
-def test_ten_thousand_pictures_are_not_all_tried_on_every_method(world):
+def test_ten_thousand_images_are_not_all_tried_on_every_method(world):
     begun = world.now
     choice = choose(*task(10_000), budget=120)
     assert choice.classifier.method in ("jungle", "hierarchy")
@@ -163,7 +163,7 @@ def test_a_method_far_ahead_may_take_a_little_longer_than_the_budget_but_no_more
     assert choose(*task(500, 128), budget=120).classifier.method != "texture"
 
 
-def test_textures_are_for_large_pictures(world):
+def test_textures_are_for_large_images(world):
     assert "28 x 28" in choose(*task(100, 28)).skipped["texture"]
     assert "28 x 28" in choose(*task(100, 28)).skipped["objects"]
     choose(*task(100, 128))
@@ -171,14 +171,14 @@ def test_textures_are_for_large_pictures(world):
 
 
 def test_a_method_that_fails_is_left_out_and_says_why(world, monkeypatch):
-    works = automatic.try_out
+    works = automatic.cross_validate
 
     def fail(name, *rest):
         if name == "codebook":
             raise ValueError("no window fits.")
         return works(name, *rest)
 
-    monkeypatch.setattr(automatic, "try_out", fail)
+    monkeypatch.setattr(automatic, "cross_validate", fail)
     choice = choose(*task(100))
     assert choice.skipped["codebook"] == "it failed: no window fits."
     assert "codebook (it failed: no window fits.)" in choice.reason
@@ -188,15 +188,15 @@ def test_if_all_methods_fail_the_error_says_why(world, monkeypatch):
     def fail(name, *rest):
         raise ValueError(f"{name} is ill")
 
-    monkeypatch.setattr(automatic, "try_out", fail)
+    monkeypatch.setattr(automatic, "cross_validate", fail)
     with pytest.raises(ValueError, match="no method could learn .* jungle: it failed: jungle is ill"):
         choose(*task(100))
 
 
-def test_two_pictures_a_class_are_too_few_to_try_anything(world):
+def test_two_images_a_class_are_too_few_to_try_anything(world):
     choice = choose(*task(10, n_classes=5))
     assert choice.trials == []
-    assert "No class has three pictures" in choice.reason
+    assert "No class has three images" in choice.reason
     assert world.tried == []
 
 
@@ -222,7 +222,7 @@ def test_a_slow_first_trial_does_not_make_a_forecast_of_no_growth():
     assert forecast.fit(1000) == pytest.approx(1 + 10)
 
 
-def test_real_pictures_are_tried_for_real():
+def test_real_images_are_tried_for_real():
     glyphs = make_glyphs(8, 28, random_state=0)
     choice = choose(list(glyphs.images), glyphs.labels, budget=4, n_jobs=1)
     assert choice.trials[0].accuracy > 1.5 / 6

@@ -1,4 +1,4 @@
-"""Methods are compared on the same pictures, the better one comes first, and what was left out is said."""
+"""Methods are compared on the same images, the better one comes first, and what was left out is said."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_a_method_competes_with_and_without_invariance_and_with_peers(comparison
 
 def test_the_best_comes_first_and_is_among_the_best(comparison):
     shares = [contestant.trial.accuracy for contestant in comparison.contestants]
-    assert shares == sorted(shares, reverse=True)  # all were judged by the same pictures
+    assert shares == sorted(shares, reverse=True)  # all were judged by the same images
     assert comparison.contestants[0].is_among_the_best
 
 
@@ -65,14 +65,14 @@ def test_who_is_clearly_worse_is_told_from_who_may_be_as_good():
     assert [contestant.is_among_the_best for contestant in ranked] == [True, True, True, False]
 
 
-def test_one_of_which_fewer_pictures_were_judged_is_compared_on_these():
+def test_one_of_which_fewer_images_were_judged_is_compared_on_these():
     right, half = np.arange(40) % 4 > 0, np.arange(40) < 20
     ranked = _rank([Contestant("all", None, trial_of(right)), Contestant("half", None, trial_of(half, half))])
     assert [contestant.method for contestant in ranked] == ["half", "all"]
     assert ranked[1].p == pytest.approx(2 * 0.5**5)
 
 
-def test_luck_with_few_pictures_puts_nobody_first_and_nobody_is_worse_for_being_better():
+def test_luck_with_few_images_puts_nobody_first_and_nobody_is_worse_for_being_better():
     right, few = np.arange(40) % 8 > 0, np.arange(40) < 2
     ranked = _rank([Contestant("few", None, trial_of(few, few)), Contestant("all", None, trial_of(right))])
     assert [contestant.method for contestant in ranked] == ["all", "few"]
@@ -113,7 +113,7 @@ def test_an_unknown_method_is_refused(drawings):
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_peers_learn_from_pictures_of_any_sizes(peer):
+def test_peers_learn_from_images_of_any_sizes(peer):
     dark, bright = [np.zeros((20, 30))] * 3, [np.ones((40, 25, 3))] * 3
     fitted = OnSquares(PEERS[peer]).fit([*dark, *bright], ["dark"] * 3 + ["bright"] * 3)
     assert fitted.predict([dark[0], bright[0]]).tolist() == ["dark", "bright"]

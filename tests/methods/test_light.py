@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from invariance.methods import PictureClassifier
+from invariance.methods import ImageClassifier
 from invariance.methods.light import even_light, part_with_light
 from invariance.transformations import Identity, Illumination, Reflections, Rotations, Shifts
 
@@ -25,16 +25,16 @@ def test_illumination_is_a_factor_that_can_be_taken_out(phi, width, rest):
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (60, 90, 3)])
-def test_a_picture_under_a_slope_of_light_is_evened(shape):
+def test_an_image_under_a_slope_of_light_is_evened(shape):
     rng = np.random.default_rng(0)
-    picture = 0.4 + 0.2 * rng.random(shape)
+    image = 0.4 + 0.2 * rng.random(shape)
     slope = np.linspace(0.3, 1, shape[1]).reshape(1, -1, *(1,) * (len(shape) - 2))
-    apart = np.abs(picture - picture * slope).mean()
-    evened = np.abs(even_light(picture, 4) - even_light(picture * slope, 4)).mean()
+    apart = np.abs(image - image * slope).mean()
+    evened = np.abs(even_light(image, 4) - even_light(image * slope, 4)).mean()
     assert evened < apart / 4
 
 
-def test_pictures_lit_from_the_left_are_known_when_lit_from_the_right():
+def test_images_lit_from_the_left_are_known_when_lit_from_the_right():
     rng = np.random.default_rng(0)
     faces = 0.5 + 0.2 * rng.random((4, 8, 8)).repeat(4, axis=1).repeat(4, axis=2)
     slope = np.linspace(0.1, 1, 32)
@@ -43,6 +43,6 @@ def test_pictures_lit_from_the_left_are_known_when_lit_from_the_right():
         return [np.clip(face * light + 0.02 * rng.standard_normal((32, 32)), 0, 1) for face in faces for _ in range(3)]
 
     labels, left, right = np.repeat(list("abcd"), 3), photograph(slope), photograph(slope[::-1])
-    told = PictureClassifier("tangent", Shifts(1) * Illumination((4,))).fit(left, labels)
+    told = ImageClassifier("tangent", Shifts(1) * Illumination((4,))).fit(left, labels)
     assert told.score(right, labels) == 1
-    assert told.score(right, labels) > PictureClassifier("tangent", Shifts(1)).fit(left, labels).score(right, labels)
+    assert told.score(right, labels) > ImageClassifier("tangent", Shifts(1)).fit(left, labels).score(right, labels)

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from invariance.methods import PictureClassifier
+from invariance.methods import ImageClassifier
 from invariance.models import ModelError, _container, _trusted, describe, load, save
 
 X, y = load_iris(return_X_y=True)
@@ -432,8 +432,8 @@ def test_a_model_of_another_version_that_lacks_a_parameter_is_refused(path):
     assert "a Router lacks kind" in refusal(save, model, path, trusted=OURS)
 
 
-def test_a_picture_classifier_of_another_version_is_refused(path):
-    model = PictureClassifier("hierarchy", random_state=0)
+def test_an_image_classifier_of_another_version_is_refused(path):
+    model = ImageClassifier("hierarchy", random_state=0)
     model.fit(np.random.default_rng(0).random((4, 16, 16)), ["a", "a", "b", "b"])
     save(model, path)
     del model.phi_

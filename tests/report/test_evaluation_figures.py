@@ -17,12 +17,12 @@ NASTY = '<b>&"'
 
 
 class Brightness:
-    """Says "light" with the mean of a picture as its probability."""
+    """Says "light" with the mean of an image as its probability."""
 
     classes_ = np.array(["dark", "light"])
 
-    def predict_proba(self, pictures):
-        means = np.array([np.mean(picture) for picture in pictures])
+    def predict_proba(self, photos):
+        means = np.array([np.mean(photo) for photo in photos])
         return np.stack([1 - means, means], axis=1)
 
 
@@ -43,7 +43,7 @@ def test_answers_are_counted():
     assert answers.accuracy == 0.75
     np.testing.assert_array_equal(answers.confusion, [[1, 0], [1, 2]])
     assert answers.seconds > 0
-    assert answers.picture_seconds == answers.seconds / 4
+    assert answers.image_seconds == answers.seconds / 4
 
 
 def test_the_interval_is_wilsons():
@@ -56,10 +56,10 @@ def test_a_class_that_was_not_learned_is_named():
         ask(Brightness(), flat(0, 0, 1), ["light", "pink", "grey"])
 
 
-def test_labels_must_be_as_many_as_pictures():
-    with pytest.raises(ValueError, match="one for each of 2 pictures"):
+def test_labels_must_be_as_many_as_images():
+    with pytest.raises(ValueError, match="one for each of 2 images"):
         ask(Brightness(), flat(0, 1), ["dark"])
-    with pytest.raises(ValueError, match="0 pictures"):
+    with pytest.raises(ValueError, match="0 images"):
         ask(Brightness(), [], [])
 
 

@@ -18,7 +18,7 @@ from invariance import (
 )
 from invariance.jungles.dag import Dag
 from invariance.report import describe_member, filters_figure, growth_figure, jungle_figure, winners_figure
-from invariance.report.jungle_figures import filter_picture, largest_filters
+from invariance.report.jungle_figures import filter_image, largest_filters
 from invariance.report.jungle_graph import Edge, edge_flows, list_edges
 
 RNG = np.random.default_rng(0)
@@ -68,16 +68,16 @@ def test_a_filter_is_that_of_its_node(model):
     assert np.allclose(chosen.theta.ravel(), expected, atol=1e-5)
 
 
-def test_pictures_of_filters_are_symmetric_about_zero():
-    grey = filter_picture(np.array([[1.0, 0.0, -1.0]]))
+def test_images_of_filters_are_symmetric_about_zero():
+    grey = filter_image(np.array([[1.0, 0.0, -1.0]]))
     assert grey.shape == (1, 3, 3)
     assert grey[0, 0, 0] > grey[0, 0, 2]  # red above zero
     assert grey[0, 2, 2] > grey[0, 2, 0]  # blue below
     assert grey[0, 1].min() > 0.9  # white is zero
     colour = np.array([[[2.0, 0.0, -2.0]]])
-    assert np.array_equal(filter_picture(colour), [[[1.0, 0.5, 0.0]]])
-    assert filter_picture(np.ones((4, 5, 2))).shape == (4, 10, 3)
-    assert np.isfinite(filter_picture(np.zeros((3, 3)))).all()
+    assert np.array_equal(filter_image(colour), [[[1.0, 0.5, 0.0]]])
+    assert filter_image(np.ones((4, 5, 2))).shape == (4, 10, 3)
+    assert np.isfinite(filter_image(np.zeros((3, 3)))).all()
 
 
 @pytest.mark.parametrize("jungle", range(3))
@@ -134,7 +134,7 @@ def test_flows_are_exact_where_there_is_no_choice():
 def test_growth_shows_every_jungle_and_the_depth_it_kept(model):
     leaves, loss = growth_figure(model).axes
     assert leaves.get_ylabel() == "leaves"
-    assert "held out" in loss.get_ylabel()
+    assert "cv" in loss.get_ylabel()
     curves = [line for line in leaves.lines if line.get_marker() == "None"]
     assert [list(line.get_ydata()) for line in curves] == [
         [layer.n_leaves for layer in c] for c in model.growth_curves_
@@ -149,8 +149,8 @@ def test_growth_without_samples_held_out_shows_leaves_only(deep):
 
 def test_the_winner_is_the_rotation_that_the_filter_needs(model):
     theta = largest_filters(model, 1)[0].theta
-    picture = (theta - theta.min()) / np.ptp(theta)
-    images = np.stack([picture, np.rot90(picture, -1), np.rot90(picture, 2)])
+    image = (theta - theta.min()) / np.ptp(theta)
+    images = np.stack([image, np.rot90(image, -1), np.rot90(image, 2)])
     shown = titles(winners_figure(model, images))
     assert shown[:3] == ["image 0", "image 1", "image 2"]
     assert shown[3:6] == ["unchanged", "turned 90°", "turned 180°"]
@@ -159,9 +159,9 @@ def test_the_winner_is_the_rotation_that_the_filter_needs(model):
 
 def test_the_version_shown_is_the_winning_one(model):
     theta = largest_filters(model, 1)[0].theta
-    picture = (theta - theta.min()) / np.ptp(theta)
-    axes = winners_figure(model, np.rot90(picture, -1)[None]).axes
-    assert np.allclose(axes[1].images[0].get_array(), picture, atol=1e-5)
+    image = (theta - theta.min()) / np.ptp(theta)
+    axes = winners_figure(model, np.rot90(image, -1)[None]).axes
+    assert np.allclose(axes[1].images[0].get_array(), image, atol=1e-5)
 
 
 def test_a_filter_or_jungle_that_does_not_exist_is_named(model):
@@ -223,10 +223,10 @@ def test_shifts_shears_and_perspective_in_words():
 
 
 def test_words_say_what_happens_to_the_content():
-    picture = np.zeros((9, 9))
-    picture[2, 6] = 1.0
+    image = np.zeros((9, 9))
+    image[2, 6] = 1.0
     for phi, where in ((Shifts(1), "shifted 1 right and 1 down"), (Rotations(4), "turned 90°")):
         operators = phi.operators((9, 9))
         at = [describe_member(member) for member in operators.members].index(where)
-        expected = np.roll(picture, (1, 1), (0, 1)) if isinstance(phi, Shifts) else np.rot90(picture)
-        assert np.allclose(operators.apply(picture[None])[0, at], expected)
+        expected = np.roll(image, (1, 1), (0, 1)) if isinstance(phi, Shifts) else np.rot90(image)
+        assert np.allclose(operators.apply(image[None])[0, at], expected)

@@ -1,4 +1,4 @@
-"""Invariance profiles in pictures: what is drawn is what was measured."""
+"""Invariance profiles in images: what is drawn is what was measured."""
 
 import numpy as np
 import pytest

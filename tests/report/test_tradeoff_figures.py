@@ -1,4 +1,4 @@
-"""The weights of a trade-off in pictures: what is drawn is what was learned."""
+"""The weights of a trade-off in images: what is drawn is what was learned."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_weights_against_the_size_of_the_training_set():
     for place, line in enumerate(axes.lines):
         assert line.get_xdata().tolist() == sizes
         np.testing.assert_allclose(line.get_ydata(), shares[:, :, place].mean(axis=1))
-    assert axes.get_xlabel() == "training images a class"
+    assert axes.get_xlabel() == "training images per class"
     assert axes.get_ylabel() == "mean share of the weights"
     assert axes.get_ylim()[0] == 0
     assert legend_of(figure) == KERNELS

@@ -37,8 +37,8 @@ def test_every_response_equals_its_slow_twin():
 def test_quarter_turns_and_flips_leave_it_alone(quarters, flipped):
     plane = texture((40, 57))
 
-    def move(pictures):
-        return np.rot90(pictures[..., ::-1] if flipped else pictures, quarters, (-2, -1))
+    def move(images):
+        return np.rot90(images[..., ::-1] if flipped else images, quarters, (-2, -1))
 
     assert_close(filter_bank(move(plane)), move(filter_bank(plane)))
 

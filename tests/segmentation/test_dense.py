@@ -14,7 +14,8 @@ from invariance.transformations import Brightness, Rotations
 
 HEIGHT, WIDTH = 106, 60
 QUICK = {
-    "patch_size": 7, "n_patches": 400, "n_trees": 20, "max_depth": 2, "rank": 12, "n_borrowed": 0, "random_state": 0
+    "patch_size": 7, "n_patches": 400, "n_trees": 20, "max_depth": 2, "rank": 12, "n_pseudo_labels": 0,
+    "random_state": 0,
 }  # fmt: skip
 # name -> (settings, number of classes); a head without steps shows the rounding itself
 MODELS = {

@@ -15,7 +15,15 @@ RNG = np.random.default_rng(0)
 
 
 def make(**settings):
-    quick = {"patch_size": 5, "n_patches": 200, "n_trees": 5, "max_depth": 2, "rank": 8, "n_rounds": 1, "n_borrowed": 0}
+    quick = {
+        "patch_size": 5,
+        "n_patches": 200,
+        "n_trees": 5,
+        "max_depth": 2,
+        "rank": 8,
+        "n_rounds": 1,
+        "n_pseudo_labels": 0,
+    }
     return JungleSegmenter(Rotations(4), **quick | {"random_state": 0} | settings)
 
 
@@ -168,7 +176,7 @@ FIT_MISTAKES = {
     ),
     "one class": (GREY, np.full_like(MASK, 3), {}, "the masks hold one class only, 3, but at least two are needed"),
     "one class beside unlabelled": (GREY, MASK, {"unlabelled": 0}, "one class only, 1"),
-    "1 x 3 image": (GREY[:1, :3], MASK[:1, :3], {}, "an image must have at least 2 pixels a side; got 1 x 3"),
+    "1 x 3 image": (GREY[:1, :3], MASK[:1, :3], {}, "an image must have at least 2 pixels per side; got 1 x 3"),
     "grey beside colour": (
         [GREY, COLOUR], [MASK, MASK], {},
         "images must have the same number of channels; got 1 and, at number 1, 3. Convert one of them",
@@ -181,7 +189,7 @@ FIT_MISTAKES = {
     "no rounds": (GREY, MASK, {"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
     "one patch": (GREY, MASK, {"n_patches": 1}, "n_patches must be a whole number of at least 2; got 1"),
     "no trees": (GREY, MASK, {"n_trees": 0}, "n_trees must be a whole number of at least 1; got 0"),
-    "fewer than none borrowed": (GREY, MASK, {"n_borrowed": -1}, "n_borrowed must be a whole number of at least 0"),
+    "fewer than none borrowed": (GREY, MASK, {"n_pseudo_labels": -1}, "n_pseudo_labels must be a whole number"),
     "unknown sampling": (
         GREY, MASK, {"sampling": "fair"}, "sampling must be one of 'proportional', 'balanced'; got 'fair'"
     ),
@@ -203,7 +211,7 @@ def test_a_mistake_in_training_is_one_line(mistake):
 
 PREDICT_MISTAKES = {
     "a stack in colour": ([COLOUR[None]], "an image must be (h, w) or (h, w, c); got an array of shape (1, 12, 10, 3)"),
-    "1 x 3 image": (GREY[:1, :3], "an image must have at least 2 pixels a side; got 1 x 3"),
+    "1 x 3 image": (GREY[:1, :3], "an image must have at least 2 pixels per side; got 1 x 3"),
     "NaN": (NAN, "images must be finite; got [nan] at row 0, column 4. Replace such values."),
     "NaN in a list": ([GREY, NAN], "images must be finite"),
     "NaN in a stack": (np.stack([GREY, NAN]), "images must be finite"),

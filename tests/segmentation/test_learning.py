@@ -120,15 +120,17 @@ class Counting(ClassifierMixin, BaseEstimator):
         return np.tile(self.shares_, (len(X), 1))
 
 
-@pytest.mark.parametrize(("n_borrowed", "more"), [(0, 0), (1200, 500)])
-def test_borrowed_pixels_serve_the_filters_and_never_the_head(membranes, scribbles, n_borrowed, more):
+@pytest.mark.parametrize(("n_pseudo_labels", "more"), [(0, 0), (1200, 500)])
+def test_borrowed_pixels_serve_the_filters_and_never_the_head(membranes, scribbles, n_pseudo_labels, more):
     """The shares of the classes are sure enough of one of them to lend pixels of it."""
-    model = JungleSegmenter(**QUICK, n_rounds=1, n_borrowed=n_borrowed, unlabelled=UNLABELLED, head=Counting())
+    model = JungleSegmenter(
+        **QUICK, n_rounds=1, n_pseudo_labels=n_pseudo_labels, unlabelled=UNLABELLED, head=Counting()
+    )
     model.fit(membranes.images, scribbles)
     assert model.heads_[0].n_seen_ == model.n_labelled_.sum()
-    n_borrowed = model.features_.n_images_ - model.n_labelled_.sum()
-    assert n_borrowed >= more
-    assert (n_borrowed > 0) == (more > 0)
+    n_pseudo_labels = model.features_.n_images_ - model.n_labelled_.sum()
+    assert n_pseudo_labels >= more
+    assert (n_pseudo_labels > 0) == (more > 0)
 
 
 # --- rounds of context ------------------------------------------------------------------------------------------------

@@ -18,7 +18,15 @@ UNLABELLED = 9
 
 
 def make(**settings):
-    quick = {"patch_size": 5, "n_patches": 200, "n_trees": 5, "max_depth": 2, "rank": 8, "n_rounds": 1, "n_borrowed": 0}
+    quick = {
+        "patch_size": 5,
+        "n_patches": 200,
+        "n_trees": 5,
+        "max_depth": 2,
+        "rank": 8,
+        "n_rounds": 1,
+        "n_pseudo_labels": 0,
+    }
     return JungleSegmenter(**{"transformations": Rotations(4), "random_state": 0} | quick | settings)
 
 

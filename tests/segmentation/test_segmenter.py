@@ -13,7 +13,7 @@ UNLABELLED = 9
 
 
 def make(**settings):
-    quick = {"patch_size": 9, "n_patches": 600, "n_trees": 20, "max_depth": 2, "rank": 16, "n_borrowed": 0}
+    quick = {"patch_size": 9, "n_patches": 600, "n_trees": 20, "max_depth": 2, "rank": 16, "n_pseudo_labels": 0}
     return JungleSegmenter(**{"transformations": Rotations(4), "n_rounds": 1, "random_state": 0} | quick | settings)
 
 
@@ -65,7 +65,7 @@ def test_few_scribbles_are_enough(membranes):
     masks = np.full((80, 80), UNLABELLED)
     for row, col in np.random.default_rng(0).integers(4, 76, (24, 2)):
         masks[row - 1 : row + 2, col - 1 : col + 2] = membranes.masks[0, row - 1 : row + 2, col - 1 : col + 2]
-    model = make(unlabelled=UNLABELLED, n_borrowed=1000).fit(membranes.images[0], masks)
+    model = make(unlabelled=UNLABELLED, n_pseudo_labels=1000).fit(membranes.images[0], masks)
     assert model.n_labelled_.sum() < 250
     labels = model.predict(membranes.images[2:])
     assert balanced_accuracy_score(membranes.masks[2:].ravel(), labels.ravel()) > 0.8

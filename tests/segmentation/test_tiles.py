@@ -42,7 +42,7 @@ def tiles_with_halo(draw):
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(tiles_with_halo(), st.sampled_from([(), (3,)]))
 def test_a_cut_is_part_of_the_image_that_numpy_pads(drawn, channels):
-    """Also where the halo is many times as wide as the image, and for images of one or two pixels a side."""
+    """Also where the halo is many times as wide as the image, and for images of one or two pixels per side."""
     shape, tile, halo = drawn
     image = np.arange(np.prod(shape + channels)).reshape(shape + channels)
     padded = np.pad(image, [(halo, halo)] * 2 + [(0, 0)] * len(channels), mode="reflect")

@@ -27,14 +27,14 @@ CASES = {
 }  # fmt: skip
 
 
-def picture(n_channels, shape=(70, 80), seed=0):
+def photo(n_channels, shape=(70, 80), seed=0):
     noise = np.random.default_rng(seed).standard_normal((*shape, n_channels))
     return (noise + 4 * ndimage.gaussian_filter(noise, (3, 2, 0))).astype(np.float32)
 
 
 def learn(phi, n_channels, size=SIZE, **settings):
-    """Filters that tell pixels apart by their surroundings, of a picture (h, w, c)."""
-    image = picture(n_channels)
+    """Filters that tell pixels apart by their surroundings, of an image (h, w, c)."""
+    image = photo(n_channels)
     rows, cols = np.random.default_rng(1).integers(0, 70, (2, 250))
     codes = (ndimage.gaussian_filter(image[..., 0], 1.5)[rows, cols] > 0).astype(int)
     filters = InvariantFeatures(
@@ -53,7 +53,7 @@ def test_everywhere_equals_at(case, monkeypatch):
     monkeypatch.setattr(windows, "CHUNK", 300)
     reach = window_reach(SIZE)
     height, width = 33, 26
-    part = picture(n_channels, (height + 2 * reach, width + 2 * reach), seed=2)
+    part = photo(n_channels, (height + 2 * reach, width + 2 * reach), seed=2)
     maps = responses.everywhere(part, SIDE)
     rows, cols = np.mgrid[:height, :width].reshape(2, -1)
     expected = responses.at(part, rows + reach, cols + reach)
@@ -68,7 +68,7 @@ def test_everywhere_equals_at(case, monkeypatch):
 def test_windows_of_any_size(size):
     responses = learn(Rotations(4), 1, size=size)
     reach = window_reach(size)
-    part = picture(1, (20 + 2 * reach, 20 + 2 * reach), seed=2)
+    part = photo(1, (20 + 2 * reach, 20 + 2 * reach), seed=2)
     rows, cols = np.mgrid[:20, :20].reshape(2, -1) + reach
     maps, expected = responses.everywhere(part, 20), responses.at(part, rows, cols)
     np.testing.assert_allclose(maps.reshape(len(maps), -1).T, expected, atol=1e-5 * np.abs(expected).max())
@@ -78,7 +78,7 @@ def test_windows_of_any_size(size):
 def test_the_kernels_give_the_coordinates_of_the_patches(n_channels):
     responses = learn(Rotations(4), n_channels)
     kernels, reach = _kernels(responses.filters, SIZE, n_channels), window_reach(SIZE)
-    image, row, col = picture(n_channels), 30, 41
+    image, row, col = photo(n_channels), 30, 41
     window = image[row - reach : row + reach + 1, col - reach : col + reach + 1].astype(np.float64)
     coordinates = np.einsum("rcij,ijc->r", kernels, window)
     patch = pyramid_patches(image, [row], [col], SIZE, N_SCALES).ravel()
@@ -88,7 +88,7 @@ def test_the_kernels_give_the_coordinates_of_the_patches(n_channels):
 @pytest.mark.parametrize("size", [3, 7, 15])
 def test_a_patch_looks_as_far_as_its_reach_and_no_farther(size):
     middle, reach = 35, window_reach(size)
-    image = picture(1, (71, 71))
+    image = photo(1, (71, 71))
     before = cut_windows(image, [middle], [middle], size)
     distance = np.maximum(*np.abs(np.indices(image.shape[:2]) - middle))
     for farther, same in ((1, True), (0, False)):
@@ -99,7 +99,7 @@ def test_a_patch_looks_as_far_as_its_reach_and_no_farther(size):
 
 def test_patches_are_cut_in_blocks_of_bounded_memory(monkeypatch):
     responses = learn(Rotations(4), 1)
-    image = picture(1)
+    image = photo(1)
     rows, cols = np.random.default_rng(3).integers(0, 70, (2, 57))
     expected, lengths = responses.at(image, rows, cols), []
     cut = windows.cut_windows
@@ -112,4 +112,4 @@ def test_patches_are_cut_in_blocks_of_bounded_memory(monkeypatch):
 def test_no_patch_is_cut_where_maps_serve(monkeypatch):
     responses = learn(Rotations(4), 1)
     monkeypatch.setattr(windows, "cut_windows", None)
-    assert responses.everywhere(picture(1), SIDE + 20).shape[0] == 2 * responses.filters._n_filters
+    assert responses.everywhere(photo(1), SIDE + 20).shape[0] == 2 * responses.filters._n_filters

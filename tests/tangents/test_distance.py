@@ -112,7 +112,7 @@ TURN = {
 def test_it_is_invariant_to_the_first_order(phi, move, sides):
     """The distance to a moved copy grows with the square of the step, the Euclidean one with the step."""
     blobs = Blobs()
-    # Steps that move the content by a tenth to half a pixel: the picture is rounded to pixels, its derivatives too.
+    # Steps that move the content by a tenth to half a pixel: the image is rounded to pixels, its derivatives too.
     step = 0.4 if "offset" in move(1.0) and "matrix" not in move(1.0) else 0.04
     copies = np.stack([blobs.draw(**move(s * step)) for s in (1, 2, 4)])
     here = blobs.draw()[None]
@@ -161,7 +161,7 @@ def test_one_sided_it_is_not_symmetric():
 def test_neither_blocks_nor_jobs_change_it(sides, monkeypatch):
     distance = TangentDistance(sides=sides)
     whole, own = distance.squared(IMAGES, OTHERS), distance.squared(IMAGES)
-    monkeypatch.setattr(pairs, "BLOCK_BYTES", 1500)  # two or three images a side
+    monkeypatch.setattr(pairs, "BLOCK_BYTES", 1500)  # two or three images per side
     blocks = distance.squared(IMAGES, OTHERS)
     np.testing.assert_allclose(blocks, whole, rtol=1e-6)
     np.testing.assert_allclose(distance.squared(IMAGES), own, rtol=1e-6, atol=1e-12)

@@ -71,7 +71,7 @@ def test_colours_keep_their_channels():
 
 
 def test_a_distance_is_invariant_to_the_first_order_to_both_parts():
-    """A picture turned a little and brightened: neither part alone makes up for it."""
+    """An image turned a little and brightened: neither part alone makes up for it."""
     phi = Brightness(3, limit=0.1)
     brighter = IMAGES + 0.7  # seven times the step: the tangent is a direction
     both = TangentDistance(Rotations() | phi).distances(brighter, IMAGES).diagonal()

@@ -1,4 +1,4 @@
-"""Small smooth pictures, whose tangents point in different directions, and a task that small movements make hard."""
+"""Small smooth images, whose tangents point in different directions, and a task that small movements make hard."""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -14,7 +14,7 @@ def draw_smooth(n, shape=(10, 11), seed=0):
 
 
 def draw_strokes(n_each, size=11, seed=0):
-    """Pictures (n, h, w) float32 of a stroke that leans to the left or to the right, moved a little, and its side."""
+    """Images (n, h, w) float32 of a stroke that leans to the left or to the right, moved a little, and its side."""
     rng = np.random.default_rng(seed)
     labels = np.arange(2 * n_each) % 2
     y, x = np.mgrid[:size, :size] - (size - 1) / 2
@@ -37,7 +37,7 @@ def rows_and_tangents(images, phi=None, method="auto", blur=0.8):
 
 
 class Blobs:
-    """A picture known everywhere, not only at its pixels: a sum of wide bumps, read at moved places."""
+    """An image known everywhere, not only at its pixels: a sum of wide bumps, read at moved places."""
 
     size = 48
 
@@ -47,7 +47,7 @@ class Blobs:
         self.heights = rng.uniform(0.5, 1.5, 5) * np.array([1, -1, 1, 1, -1])
 
     def draw(self, matrix=((1, 0), (0, 1)), offset=(0, 0)):
-        """The picture (h, w) whose pixel (x, y) shows what is at matrix @ (x, y) + offset."""
+        """The image (h, w) whose pixel (x, y) shows what is at matrix @ (x, y) + offset."""
         y, x = np.mgrid[: self.size, : self.size] - (self.size - 1) / 2
         (a, b), (c, d) = matrix
         u, v = a * x + b * y + offset[0], c * x + d * y + offset[1]

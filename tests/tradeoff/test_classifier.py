@@ -228,7 +228,7 @@ def test_all_methods_of_the_library_are_weighed(monkeypatch):
         asked.append((transformations, random_state, n_jobs))
         return [FeatureKernel(RowSums(), name="rows")]
 
-    monkeypatch.setattr("invariance.tradeoff.classifier.room_kernels", few_kernels)
+    monkeypatch.setattr("invariance.tradeoff.classifier.default_kernels", few_kernels)
     images, labels = draw_strokes(4)
     phi = Shifts(1)
     classifier = TradeoffClassifier(transformations=phi, random_state=3, n_jobs=1).fit(images, labels)
@@ -321,12 +321,12 @@ def test_kernels_that_err_on_samples_held_out_cost_more():
     good = codes[:, None] + 0.3 * rng.standard_normal((36, 2))
     noise = rng.standard_normal((4, 36, 6))
     stack = np.stack([np.square(view[:, None] - view[None]).sum(axis=-1) for view in (noise[0], good, *noise[1:])])
-    model = TradeoffClassifier("distances", sigma="held out", C=10.0).fit(stack, codes)
+    model = TradeoffClassifier("distances", sigma="cv", C=10.0).fit(stack, codes)
     assert model.costs_[1] == 1
     assert (np.delete(model.costs_, 1) > 1.5).all()
     plain = TradeoffClassifier("distances", C=10.0).fit(stack, codes)
     assert model.shares_[:, 1].mean() > plain.shares_[:, 1].mean() + 0.05
-    with pytest.raises(ValueError, match="sigma must be one of 'held out'; got 'errors'"):
+    with pytest.raises(ValueError, match="sigma must be one of 'cv'; got 'errors'"):
         TradeoffClassifier("distances", sigma="errors").fit(stack, codes)
 
 
@@ -345,6 +345,6 @@ def test_a_kernel_that_learns_from_the_labels_is_judged_on_images_it_has_not_see
     codes = np.repeat([0, 1, 2], 8)
     images = np.random.default_rng(0).random((24, 4, 4)) + codes[:, None, None] / 2
     pixels = FeatureKernel(FunctionTransformer(lambda X: X.reshape(len(X), -1)), "euclidean", labelled=False)
-    model = TradeoffClassifier([FeatureKernel(Memory(), "euclidean"), pixels], sigma="held out").fit(images, codes)
+    model = TradeoffClassifier([FeatureKernel(Memory(), "euclidean"), pixels], sigma="cv").fit(images, codes)
     assert model.costs_[1] == 1
     assert model.costs_[0] > 1.5

@@ -8,14 +8,14 @@ from sklearn.svm import SVC
 
 from invariance.datasets import make_glyphs
 from invariance.tangents import TangentDistance
-from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffKernel, room_kernels
+from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffKernel, default_kernels
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.transformations import Identity, Reflections, Rotations, Shifts
 from tests.tangents.toys import draw_smooth, draw_strokes
 
 
 class RowSums(TransformerMixin, BaseEstimator):
-    """The sums of the rows of pictures less the smallest in training: something is learned, nothing is negative."""
+    """The sums of the rows of images less the smallest in training: something is learned, nothing is negative."""
 
     def fit(self, X, y=None):
         self.lowest_ = np.asarray(X).sum(axis=2).min()
@@ -168,9 +168,9 @@ def glyphs():
     return make_glyphs(2, 16, random_state=0)
 
 
-@pytest.mark.parametrize("name", [kernel.name for kernel in room_kernels()])
+@pytest.mark.parametrize("name", [kernel.name for kernel in default_kernels()])
 def test_every_room_is_a_base_kernel(glyphs, name):
-    (kernel,) = (kernel for kernel in room_kernels(random_state=0) if kernel.name == name)
+    (kernel,) = (kernel for kernel in default_kernels(random_state=0) if kernel.name == name)
     K = kernel.fit_gram(glyphs.images, glyphs.labels)
     assert K.shape == (12, 12)
     np.testing.assert_allclose(K, K.T, atol=1e-12)
@@ -181,10 +181,10 @@ def test_every_room_is_a_base_kernel(glyphs, name):
 
 
 def test_rooms_have_names_and_the_given_transformations():
-    names = [kernel.name for kernel in room_kernels()]
+    names = [kernel.name for kernel in default_kernels()]
     assert len(set(names)) == len(names)
     assert {"pixels", "tangents", "hierarchy", "codebook", "jungles, rotation", "jungles, no Φ"} <= set(names)
-    given = {kernel.name: kernel for kernel in room_kernels(Rotations(4) * Reflections(), 3, 2)}
+    given = {kernel.name: kernel for kernel in default_kernels(Rotations(4) * Reflections(), 3, 2)}
     assert [name for name in given if name.startswith("jungles")] == ["jungles, given Φ", "jungles, no Φ"]
     assert given["jungles, given Φ"].transformer.random_state == 3
     assert given["hierarchy"].transformer.n_jobs == 2

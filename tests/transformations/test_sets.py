@@ -88,7 +88,7 @@ def test_content_moves_as_documented():
 
 def test_product_applies_the_right_set_first():
     image = np.arange(16.0).reshape(4, 4)
-    flip, cut = np.fliplr, lambda picture: np.where(np.arange(4) < 2, picture, 0.0)
+    flip, cut = np.fliplr, lambda photo: np.where(np.arange(4) < 2, photo, 0.0)
     orbit = (Custom([flip]) * Custom([cut])).operators((4, 4)).apply(image[None])[0]
     expected = [image, cut(image), flip(image), flip(cut(image))]
     assert len(orbit) == 4

@@ -40,9 +40,9 @@ EXAMPLES = """Examples:
 
   invariance explain leaves.inv --on other-leaves/ -o report.html
 
-  invariance advise pictures/
+  invariance advise images/
 
-  invariance compare pictures/
+  invariance compare images/
 
   invariance fit-pixels cells/ masks/ -o cells.inv
 

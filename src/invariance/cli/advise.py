@@ -1,4 +1,4 @@
-"""`invariance advise`: what does not matter about the pictures of a folder, and what does."""
+"""`invariance advise`: what does not matter about the images of a folder, and what does."""
 
 import json
 import shlex
@@ -41,14 +41,14 @@ def run(
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
-    """Find out which invariances help on your pictures, which hurt, and which make no difference."""
+    """Find out which invariances help on your images, which hurt, and which make no difference."""
     report_path = None if output is None else check_output(output, (".html", ".htm"))
     figure_path = None if figure is None else check_output(figure, (".png", ".svg", ".pdf", ".jpg", ".jpeg"))
 
     from invariance.methods.advice import advise
 
     found = read_folder(folder, strict)
-    advice = advise(found.pictures, found.labels, budget, random_state=seed, n_jobs=jobs)
+    advice = advise(found.images, found.labels, budget, random_state=seed, n_jobs=jobs)
     told = f" --invariant-to {advice.text}" if advice.advised.parts else ""
     command = f"invariance fit {shlex.quote(str(folder))} -o model.inv{told}"
     if figure_path is not None:
@@ -57,10 +57,10 @@ def run(
 
         save_figure(advice_figure(advice), figure_path)
     if report_path is not None:
-        from invariance.cli.advise_report import advice_report
+        from invariance.report.advice_page import advice_report
 
         settings = {"folder": str(folder), "budget": f"{budget:g} seconds", "seed": seed}
-        advice_report(advice, found.pictures, command, settings).save(report_path)
+        advice_report(advice, found.images, command, settings).save(report_path)
     if as_json:
         print(json.dumps(_as_dict(advice, command), indent=2))
         return
@@ -132,7 +132,7 @@ def _as_dict(advice: "Advice", command: str) -> dict[str, Any]:
         "plain": {view: plain.accuracy for view, plain in advice.plain.items()},
         "findings": [_finding_as_dict(finding) for finding in (*advice.findings, *advice.combinations)],
         "untried": advice.untried,
-        "pictures": advice.facts.n_pictures,
+        "images": advice.facts.n_images,
         "compared": len(advice.rows),
         "classes": [str(name) for name in advice.classes],
         "seconds": round(advice.seconds, 2),

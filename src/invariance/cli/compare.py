@@ -1,4 +1,4 @@
-"""`invariance compare`: all methods on a folder of pictures, with and without invariances, ranked."""
+"""`invariance compare`: all methods on a folder of images, with and without invariances, ranked."""
 
 import json
 import shlex
@@ -28,7 +28,7 @@ def run(
         typer.Option(help="What may not matter, as in `invariance transformations`; give it again for another."),
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Methods to compare, with commas between. Default: all that suit the pictures.")
+        str | None, typer.Option(help="Methods to compare, with commas between. Default: all that suit the images.")
     ] = None,
     as_json: JsonOption = False,
     budget: Annotated[
@@ -38,13 +38,13 @@ def run(
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
-    """Rank all methods, with and without invariances, by cross-validation on your pictures."""
+    """Rank all methods, with and without invariances, by cross-validation on your images."""
     from invariance.methods.comparison import STANDARD, compare
 
     chosen = None if methods is None else [name.strip() for name in methods.split(",")]
     found = read_folder(folder, strict)
     invariances = invariant_to or STANDARD
-    comparison = compare(found.pictures, found.labels, invariances, chosen, budget, random_state=seed, n_jobs=jobs)
+    comparison = compare(found.images, found.labels, invariances, chosen, budget, random_state=seed, n_jobs=jobs)
     command = _command(folder, comparison.winner)
     if as_json:
         print(json.dumps(_as_dict(comparison, command), indent=2))
@@ -66,7 +66,7 @@ def _print_comparison(comparison: "Comparison", command: str | None) -> None:
 
     console = Console(highlight=False)
     n, facts = comparison.n_drawn, comparison.facts
-    drawn = f"; {n} of them, drawn at random, were used" if n < facts.n_pictures else ""
+    drawn = f"; {n} of them, drawn at random, were used" if n < facts.n_images else ""
     console.print(f"{facts.sentence}{drawn}; {comparison.n_folds} folds.\n", soft_wrap=not console.is_terminal)
     table = Table(box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
@@ -98,7 +98,7 @@ def _cells(contestant: "Contestant", place: int, n_compared: int) -> tuple[str, 
         f"{trial.accuracy:.1%}",
         f"{100 * trial.error_of_accuracy:.1f}",
         f"{trial.fit_seconds:.1f}",
-        f"{1000 * trial.picture_seconds:.1f}",
+        f"{1000 * trial.image_seconds:.1f}",
         remark,
     )
 
@@ -109,12 +109,12 @@ def _last_lines(comparison: "Comparison", command: str | None) -> list[str]:
         return ["\nNo method of this library was tried; give more time with --budget."]
     best = comparison.contestants[0]
     lines = [
-        f"\nIn {comparison.seconds:.0f} s. ± is one standard error; ms each is the time to classify a picture. "
-        f"What was chosen among many does a little worse on new pictures."
+        f"\nIn {comparison.seconds:.0f} s. ± is one standard error; ms each is the time to classify an image. "
+        f"What was chosen among many does a little worse on new images."
     ]
     if best.is_peer:
-        lines.append(f"The best is a peer, {best.method}: on these pictures this library gains nothing over it.")
-    lines.append("To fit the best of this library on all pictures:")
+        lines.append(f"The best is a peer, {best.method}: on these images this library gains nothing over it.")
+    lines.append("To fit the best of this library on all images:")
     return [*lines, f"  {command}"]
 
 
@@ -131,14 +131,14 @@ def _as_dict(comparison: "Comparison", command: str | None) -> dict[str, Any]:
                 "standard_error": contestant.trial.error_of_accuracy,
                 "judged": int(contestant.trial.is_judged.sum()),
                 "fit_seconds": contestant.trial.fit_seconds,
-                "picture_seconds": contestant.trial.picture_seconds,
+                "image_seconds": contestant.trial.image_seconds,
                 "p": contestant.p,
                 "among_the_best": contestant.is_among_the_best,
             }
             for contestant in comparison.contestants
         ],
         "untried": comparison.untried,
-        "pictures": comparison.facts.n_pictures,
+        "images": comparison.facts.n_images,
         "compared": comparison.n_compared,
         "folds": comparison.n_folds,
         "seconds": round(comparison.seconds, 2),

@@ -33,8 +33,8 @@ def run(
     """Learn textures at random rotations from few labels, and write a report of what that gains."""
     path = check_output(output / FILE_NAME if output.is_dir() else output, (".html", ".htm"))
 
-    from invariance.cli.demo_report import compare_with_peers, demo_report
-    from invariance.experiments.demo import SHOWN_COUNT, compile_loops, run_demo
+    from invariance.report.demo_job import SHOWN_COUNT, compile_loops, run_demo
+    from invariance.report.demo_page import compare_with_peers, demo_report
 
     print("Learning textures from few labels, five ways; this takes about half a minute ...", file=sys.stderr)
     with _notice("Compiling the inner loops, once; they are kept on disk ..."):
@@ -42,7 +42,7 @@ def run(
     demo = run_demo(random_state=seed)
     demo_report(demo, seed).save(path)
     for name, accuracies in demo.accuracies(SHOWN_COUNT).items():
-        print(f"{name:<32}{accuracies.mean():6.1%} right with {SHOWN_COUNT} labelled windows a class")
+        print(f"{name:<32}{accuracies.mean():6.1%} right with {SHOWN_COUNT} labelled windows per class")
     print(compare_with_peers(demo))
     print(f"Report: {path.resolve()}")
 

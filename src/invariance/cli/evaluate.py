@@ -1,4 +1,4 @@
-"""`invariance evaluate`: how often a model is right about labelled pictures, and what it confuses."""
+"""`invariance evaluate`: how often a model is right about labelled images, and what it confuses."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from invariance.cli.folder_options import (
 )
 
 if TYPE_CHECKING:
-    from invariance.methods import PictureClassifier
+    from invariance.methods import ImageClassifier
     from invariance.report.answers import Answers
 
 MAX_CLASSES_SHOWN = 20  # in a table of confusions; of more, the most frequent confusions are listed
@@ -32,10 +32,10 @@ EXAMPLES = """Examples:
 
 
 class ClassFigures(NamedTuple):
-    """Of one class: its pictures, how many were given it, and the shares of either that are right; None of nothing."""
+    """Of one class: its images, how many were given it, and the shares of either that are right; None of nothing."""
 
     name: str
-    n_pictures: int
+    n_images: int
     n_given: int
     recall: float | None
     precision: float | None
@@ -48,13 +48,13 @@ def run(
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Measure how often a model is right, on labelled pictures that it has not learned from."""
+    """Measure how often a model is right, on labelled images that it has not learned from."""
     from invariance.report.answers import ask
 
     classifier = load_classifier(model, jobs)
     _check_classes(folder, classifier)
-    data = read_folder(folder, strict, least_classes=1)
-    answers = ask(classifier, data.pictures, data.labels)
+    data = read_folder(folder, strict, min_classes=1)
+    answers = ask(classifier, data.images, data.labels)
     if as_json:
         print(json.dumps(_as_json(answers) | {"skipped": list_skipped(data.skipped)}, indent=2))
         return
@@ -63,8 +63,8 @@ def run(
     _print_confusions(answers)
 
 
-def _check_classes(folder: Path, classifier: "PictureClassifier") -> None:
-    """Refuse classes that the model has not learned, before any picture is read."""
+def _check_classes(folder: Path, classifier: "ImageClassifier") -> None:
+    """Refuse classes that the model has not learned, before any image is read."""
     from invariance.report.answers import list_names
 
     known = [str(name) for name in classifier.classes_]
@@ -79,12 +79,12 @@ def _check_classes(folder: Path, classifier: "PictureClassifier") -> None:
 
 
 def _figures_of_classes(answers: "Answers") -> list[ClassFigures]:
-    """The figures of the classes that pictures are of, or were given."""
+    """The figures of the classes that images are of, or were given."""
     confusion = answers.confusion
-    n_pictures, n_given, n_right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
+    n_images, n_given, n_right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
     return [
         ClassFigures(str(name), int(true), int(given), _share(right, true), _share(right, given))
-        for name, true, given, right in zip(answers.classes, n_pictures, n_given, n_right, strict=True)
+        for name, true, given, right in zip(answers.classes, n_images, n_given, n_right, strict=True)
         if true or given
     ]
 
@@ -113,12 +113,12 @@ def _confusions(answers: "Answers") -> "list[tuple[str, str, int]]":
 
 def _as_json(answers: "Answers") -> dict[str, Any]:
     return {
-        "n_pictures": len(answers.codes),
+        "n_images": len(answers.codes),
         "accuracy": answers.accuracy,
         "interval": list(answers.interval),
         "log_loss": _log_loss(answers),
         "calibration_error": _calibration_error(answers),
-        "seconds_per_picture": answers.picture_seconds,
+        "seconds_per_image": answers.image_seconds,
         "classes": [figures._asdict() for figures in _figures_of_classes(answers)],
         "confusion": {"classes": [str(name) for name in answers.classes], "counts": answers.confusion.tolist()},
     }
@@ -126,22 +126,22 @@ def _as_json(answers: "Answers") -> dict[str, Any]:
 
 def _print_summary(answers: "Answers") -> None:
     low, high = answers.interval
-    n_right, n_pictures = int(answers.is_right.sum()), len(answers.codes)
-    print(f"Right:             {answers.accuracy:.1%}, {n_right} of {n_pictures} pictures")
-    print(f"95 % interval:     {low:.1%} to {high:.1%}, for all pictures such as these")
+    n_right, n_images = int(answers.is_right.sum()), len(answers.codes)
+    print(f"Right:             {answers.accuracy:.1%}, {n_right} of {n_images} images")
+    print(f"95 % interval:     {low:.1%} to {high:.1%}, for all images such as these")
     print(
         f"Log loss:          {_log_loss(answers):.3f} (equal probabilities have {math.log(len(answers.classes)):.3f})"
     )
     print(f"Calibration error: {_calibration_error(answers):.1%} between probability and share right")
-    print(f"Time:              {1000 * answers.picture_seconds:.1f} ms a picture")
+    print(f"Time:              {1000 * answers.image_seconds:.1f} ms per image")
 
 
 def _print_classes(figures: list[ClassFigures]) -> None:
     rows = [
-        [name, str(n_pictures), _percent(recall), str(n_given), _percent(precision)]
-        for name, n_pictures, n_given, recall, precision in figures
+        [name, str(n_images), _percent(recall), str(n_given), _percent(precision)]
+        for name, n_images, n_given, recall, precision in figures
     ]
-    _print_table("Classes", ["class", "pictures", "of these right", "given", "of these right"], rows)
+    _print_table("Classes", ["class", "images", "of these right", "given", "of these right"], rows)
 
 
 def _percent(share: float | None) -> str:
@@ -161,11 +161,11 @@ def _print_confusions(answers: "Answers") -> None:
             for name, counts in zip(rows_named, answers.confusion, strict=True)
             if counts.sum()
         ]
-        _print_table("Pictures of a class (rows) by the class given to them (columns)", ["", *columns], rows)
+        _print_table("Images of a class (rows) by the class given to them (columns)", ["", *columns], rows)
         return
     listed = [[true, given, str(count)] for true, given, count in _confusions(answers)[:MAX_CONFUSIONS]]
     if listed:
-        _print_table("Most frequent confusions", ["class", "taken for", "pictures"], listed)
+        _print_table("Most frequent confusions", ["class", "taken for", "images"], listed)
 
 
 def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""`invariance explain`: a report about a model, and about how it does on labelled pictures."""
+"""`invariance explain`: a report about a model, and about how it does on labelled images."""
 
 import json
 import shlex
@@ -21,7 +21,7 @@ from invariance.cli.output import check_output
 if TYPE_CHECKING:
     import numpy as np
 
-    from invariance.methods import PictureFolder
+    from invariance.methods import ImageFolder
     from invariance.report.answers import Answers
 
 MAX_IMAGES = 6  # that a report about a segmenter shows
@@ -42,20 +42,20 @@ def run(
     on: Annotated[
         Path | None,
         typer.Option(
-            help="Labelled pictures to judge the model by, FOLDER/<class>/<picture>, better not those it has learned "
+            help="Labelled images to judge the model by, FOLDER/<class>/<image>, better not those it has learned "
             "from; for a model of `fit-pixels`, a folder of images."
         ),
     ] = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of which pictures are drawn to be shown.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of which images are drawn to be shown.")] = 0,
 ) -> None:
-    """Write a report about a model: what it learned, how it does on pictures, and how to repeat it."""
+    """Write a report about a model: what it learned, how it does on images, and how to repeat it."""
     path = check_output(output, (".html", ".htm"))
 
     from invariance import models
-    from invariance.methods import PictureClassifier
+    from invariance.methods import ImageClassifier
     from invariance.report.answers import ask
     from invariance.report.explanation import explain, explain_answers
 
@@ -65,15 +65,15 @@ def run(
         "command": _command(model, output, on, seed),
         "model file": f"{model.name}, saved by invariance {described['library']}, sha256 {described['sha256']}",
     }
-    folder: PictureFolder | None = None
+    folder: ImageFolder | None = None
     answers: Answers | None = None
-    if not isinstance(fitted, PictureClassifier):
+    if not isinstance(fitted, ImageClassifier):
         images = None if on is None else _read_images(on)
         report = explain(fitted, images, settings=settings, random_state=seed)
     else:
         if on is not None:
-            folder = read_folder(on, strict, least_classes=1)
-            answers = ask(fitted, folder.pictures, folder.labels)
+            folder = read_folder(on, strict, min_classes=1)
+            answers = ask(fitted, folder.images, folder.labels)
         report = explain_answers(fitted, answers, settings, seed)
     report.save(path)
     if as_json:
@@ -82,7 +82,7 @@ def run(
         return
     if answers is not None:
         low, high = answers.interval
-        print(f"Right: {answers.accuracy:.1%} of {len(answers.codes)} pictures (95 % interval {low:.1%} to {high:.1%})")
+        print(f"Right: {answers.accuracy:.1%} of {len(answers.codes)} images (95 % interval {low:.1%} to {high:.1%})")
     print(f"Report: {path.resolve()}")
 
 
@@ -101,7 +101,7 @@ def _read_images(folder: Path) -> "list[np.ndarray]":
     return [open_stack(file)[0] for file in files[:MAX_IMAGES]]
 
 
-def _figures(model: Any, folder: "PictureFolder | None", answers: "Answers | None") -> dict[str, Any]:
+def _figures(model: Any, folder: "ImageFolder | None", answers: "Answers | None") -> dict[str, Any]:
     """What scripts may want to know."""
     from invariance.report.answers import measure_reliability
 
@@ -109,11 +109,11 @@ def _figures(model: Any, folder: "PictureFolder | None", answers: "Answers | Non
     if answers is None or folder is None:
         return figures
     return figures | {
-        "n_pictures": len(answers.codes),
+        "n_images": len(answers.codes),
         "accuracy": answers.accuracy,
         "interval": list(answers.interval),
         "calibration_error": measure_reliability(answers.confidence, answers.is_right).error,
-        "seconds_per_picture": answers.picture_seconds,
+        "seconds_per_image": answers.image_seconds,
         "confusion": answers.confusion.tolist(),
         "skipped": list_skipped(folder.skipped),
     }

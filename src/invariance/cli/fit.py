@@ -1,4 +1,4 @@
-"""`invariance fit`: from a folder of labelled pictures to a model that classifies others."""
+"""`invariance fit`: from a folder of labelled images to a model that classifies others."""
 
 import json
 import shlex
@@ -25,7 +25,7 @@ from invariance.cli.folder_options import (
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
-    from invariance.methods import PictureClassifier, PictureFolder, Trial
+    from invariance.methods import ImageClassifier, ImageFolder, Trial
 
 BUDGET = 300.0  # seconds
 EXAMPLES = """Examples:
@@ -53,9 +53,9 @@ class MethodName(StrEnum):
 
 
 class Plan(NamedTuple):
-    """A classifier to be fitted, why this one, and the trials of it and others, from `n_learned` pictures, if any."""
+    """A classifier to be fitted, why this one, and the trials of it and others, from `n_learned` images, if any."""
 
-    classifier: "PictureClassifier"
+    classifier: "ImageClassifier"
     reason: str
     trials: "list[Trial]"
     left_out: dict[str, str]
@@ -66,7 +66,7 @@ def run(
     folder: FolderArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
     method: Annotated[
-        MethodName, typer.Option(help="The method; auto tries several on pictures held out.")
+        MethodName, typer.Option(help="The method; auto tries several on images held out.")
     ] = MethodName.auto,
     invariant_to: InvariantToOption = None,
     budget: Annotated[
@@ -84,7 +84,7 @@ def run(
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
-    """Learn to classify pictures from a folder with one sub-folder a class."""
+    """Learn to classify images from a folder with one sub-folder a class."""
     path = check_output(output, (".inv",))
     if budget is not None and method != MethodName.auto:
         raise ValueError(f"--budget is for --method auto; got --method {method}. Leave one of them out.")
@@ -102,7 +102,7 @@ def run(
     if check:
         trial, plan = _cross_validate(plan.classifier, data, seed), plan._replace(n_learned=None)
     begun = time.perf_counter()
-    plan.classifier.fit(data.pictures, data.labels)
+    plan.classifier.fit(data.images, data.labels)
     fit_seconds = time.perf_counter() - begun
     save(plan.classifier, path)
     seconds = {"fit": fit_seconds, "total": time.perf_counter() - started}
@@ -112,33 +112,33 @@ def run(
         _print(plan, trial, data, path, seconds)
 
 
-def _choose(data: "PictureFolder", phi: Any, budget: float, seed: int, jobs: int) -> Plan:
+def _choose(data: "ImageFolder", phi: Any, budget: float, seed: int, jobs: int) -> Plan:
     from invariance.methods.automatic import choose
 
-    choice = choose(data.pictures, data.labels, phi, budget, seed, jobs)
-    classifier = choice.classifier.set_params(longest=data.longest)
+    choice = choose(data.images, data.labels, phi, budget, seed, jobs)
+    classifier = choice.classifier.set_params(max_side=data.max_side)
     return Plan(classifier, choice.reason, choice.trials, choice.skipped, choice.n_learned)
 
 
-def _take(method: str, data: "PictureFolder", phi: Any, seed: int, jobs: int) -> Plan:
-    from invariance.methods import PictureClassifier
+def _take(method: str, data: "ImageFolder", phi: Any, seed: int, jobs: int) -> Plan:
+    from invariance.methods import ImageClassifier
 
-    return Plan(PictureClassifier(str(method), phi, data.longest, jobs, seed), "It was asked for.", [], {})
+    return Plan(ImageClassifier(str(method), phi, data.max_side, jobs, seed), "It was asked for.", [], {})
 
 
 def _own_trial(plan: Plan) -> "Trial | None":
     return next((trial for trial in plan.trials if trial.name == plan.classifier.method), None)
 
 
-def _cross_validate(classifier: "PictureClassifier", data: "PictureFolder", seed: int) -> "Trial":
+def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", seed: int) -> "Trial":
     from invariance._core.progress import track
-    from invariance.methods import draw_folds, try_out
+    from invariance.methods import cross_validate, draw_folds
 
     folds = track(draw_folds(data.labels, seed=seed), "cross-validating")
-    return try_out(classifier.method, classifier, data.pictures, data.labels, folds)
+    return cross_validate(classifier.method, classifier, data.images, data.labels, folds)
 
 
-def _print(plan: Plan, trial: "Trial | None", data: "PictureFolder", path: Path, seconds: dict[str, float]) -> None:
+def _print(plan: Plan, trial: "Trial | None", data: "ImageFolder", path: Path, seconds: dict[str, float]) -> None:
     from invariance.methods import METHODS
 
     name = plan.classifier.method
@@ -147,19 +147,19 @@ def _print(plan: Plan, trial: "Trial | None", data: "PictureFolder", path: Path,
     print(f"Method:   {name}: {METHODS[name].what}.")
     print(fill(f"Why:      {plan.reason}", get_terminal_size().columns, subsequent_indent=" " * 10))
     if trial is None:
-        print("Accuracy: not measured. --check estimates it; `invariance evaluate` measures it on other pictures.")
+        print("Accuracy: not measured. --check estimates it; `invariance evaluate` measures it on other images.")
     else:
         low, high = _interval(trial)
-        n_pictures, n_learned = plan.classifier.facts_.n_pictures, plan.n_learned
-        is_of_fewer = n_learned is not None and 2 * n_learned < n_pictures
-        from_fewer = f", when learned from {n_learned} pictures instead of {n_pictures}" if is_of_fewer else ""
+        n_images, n_learned = plan.classifier.facts_.n_images, plan.n_learned
+        is_of_fewer = n_learned is not None and 2 * n_learned < n_images
+        from_fewer = f", when learned from {n_learned} images instead of {n_images}" if is_of_fewer else ""
         print(
-            f"Accuracy: about {trial.accuracy:.1%}, of {trial.is_judged.sum()} pictures held out "
+            f"Accuracy: about {trial.accuracy:.1%}, of {trial.is_judged.sum()} images held out "
             f"(95 % interval {low:.1%} to {high:.1%}){from_fewer}."
         )
     print(f"Time:     {seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in all.")
     print(f"Model:    {path.resolve()}")
-    print(f"Next:     invariance predict {shlex.quote(str(path))} PICTURES -o labels.csv")
+    print(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
 
 
 def _interval(trial: "Trial") -> tuple[float, float]:
@@ -169,7 +169,7 @@ def _interval(trial: "Trial") -> tuple[float, float]:
 
 
 def _as_json(
-    plan: Plan, trial: "Trial | None", data: "PictureFolder", path: Path, seconds: dict[str, float]
+    plan: Plan, trial: "Trial | None", data: "ImageFolder", path: Path, seconds: dict[str, float]
 ) -> dict[str, Any]:
     classifier = plan.classifier
     return {
@@ -192,7 +192,7 @@ def _trial_as_json(trial: "Trial") -> dict[str, Any]:
         "method": trial.name,
         "accuracy": trial.accuracy,
         "interval": list(_interval(trial)),
-        "n_pictures": int(trial.is_judged.sum()),
+        "n_images": int(trial.is_judged.sum()),
         "fit_seconds": trial.fit_seconds,
-        "seconds_per_picture": trial.picture_seconds,
+        "seconds_per_image": trial.image_seconds,
     }

@@ -1,4 +1,4 @@
-"""What the commands for folders of pictures share: their options, reading, and what they say of unreadable files."""
+"""What the commands for folders of images share: their options, reading, and what they say of unreadable files."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ import typer
 from invariance.cli.output import in_one_line
 
 if TYPE_CHECKING:
-    from invariance.methods import PictureClassifier, PictureFolder
+    from invariance.methods import ImageClassifier, ImageFolder
     from invariance.transformations import TransformationSet
 
 MAX_SKIPPED_SHOWN = 5
@@ -25,7 +25,7 @@ def check_jobs(jobs: int) -> int:
     return jobs
 
 
-FolderArgument = Annotated[Path, typer.Argument(help="Labelled pictures: FOLDER/<class>/<picture>.")]
+FolderArgument = Annotated[Path, typer.Argument(help="Labelled images: FOLDER/<class>/<image>.")]
 ModelArgument = Annotated[Path, typer.Argument(help="A model made by `invariance fit`.")]
 InvariantToOption = Annotated[
     str | None,
@@ -35,7 +35,7 @@ InvariantToOption = Annotated[
     ),
 ]
 StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Stop at a picture that cannot be read, instead of skipping it.")
+    bool, typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it.")
 ]
 SeedOption = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all random draws.")]
 JobsOption = Annotated[
@@ -49,18 +49,18 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other 
 
 
 def parse_invariance(text: str | None) -> "TransformationSet | None":
-    """The transformations of `--invariant-to`, or None; beyond its edges a picture goes on as it is there."""
+    """The transformations of `--invariant-to`, or None; beyond its edges an image goes on as it is there."""
     from invariance.transformations.parsing import parse_transformations
     from invariance.transformations.sets import with_border
 
     return None if text is None else with_border(parse_transformations(text), "edge")
 
 
-def read_folder(folder: Path, strict: bool, least_classes: int = 2) -> "PictureFolder":
-    """The pictures of a folder; those that cannot be read are reported on standard error."""
-    from invariance.methods import read_pictures
+def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolder":
+    """The images of a folder; those that cannot be read are reported on standard error."""
+    from invariance.methods import read_images
 
-    found = read_pictures(folder, strict, least_classes)
+    found = read_images(folder, strict, min_classes)
     report_skipped(found.skipped)
     return found
 
@@ -93,15 +93,15 @@ def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
     return [{"path": str(path), "reason": reason} for path, reason in skipped]
 
 
-def load_classifier(path: Path, jobs: int) -> "PictureClassifier":
-    """A model that classifies pictures, set to run on so many threads."""
-    from invariance.methods import PictureClassifier
+def load_classifier(path: Path, jobs: int) -> "ImageClassifier":
+    """A model that classifies images, set to run on so many threads."""
+    from invariance.methods import ImageClassifier
     from invariance.models import load
 
     model: Any = load(path)
-    if not isinstance(model, PictureClassifier):
+    if not isinstance(model, ImageClassifier):
         raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which classifies no pictures of any sizes. "
+            f"model '{path}' is a {type(model).__name__}, which classifies no images of any sizes. "
             f"Make one with invariance fit."
         )
     use_jobs(model, jobs)

@@ -1,4 +1,4 @@
-"""`invariance predict`: the class of every picture, as a table."""
+"""`invariance predict`: the class of every image, as a table."""
 
 import csv
 import io
@@ -28,9 +28,9 @@ from invariance.cli.output import check_output
 if TYPE_CHECKING:
     import numpy as np
 
-    from invariance.methods import PictureClassifier
+    from invariance.methods import ImageClassifier
 
-N_TOGETHER = 64  # pictures in memory at a time
+N_TOGETHER = 64  # images in memory at a time
 DIGITS = 6
 EXAMPLES = """Examples:
 
@@ -42,7 +42,7 @@ EXAMPLES = """Examples:
 
 
 class Answer(NamedTuple):
-    """A picture's file, its most probable class, and the probability of every class."""
+    """An image's file, its most probable class, and the probability of every class."""
 
     path: Path
     label: str
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 def run(
     model: ModelArgument,
-    pictures: Annotated[list[Path], typer.Argument(help="Pictures, or folders of them and of further folders.")],
+    sources: Annotated[list[Path], typer.Argument(help="Images, or folders of them and of further folders.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: it is printed.")
     ] = None,
@@ -59,9 +59,9 @@ def run(
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Classify pictures: a table of path, label, and a probability for each class."""
+    """Classify images: a table of path, label, and a probability for each class."""
     path = None if output is None else check_output(output, (".csv",))
-    files = list_files(pictures, recursive=True)
+    files = list_files(sources, recursive=True)
     classifier = load_classifier(model, jobs)
     classes = [str(name) for name in classifier.classes_]
     skipped: list[tuple[Path, str]] = []
@@ -69,7 +69,7 @@ def run(
     answers: Iterable[Answer] = _classify(files, classifier, classes, strict, skipped)
     if as_json:
         answers = list(answers)
-    # Printed rows cannot be taken back: with --strict they wait until all pictures are known to be good.
+    # Printed rows cannot be taken back: with --strict they wait until all images are known to be good.
     if path is not None or not as_json:
         with _table(path, waits=strict) as table:
             counts = _write(table, answers, classes)
@@ -84,13 +84,13 @@ def run(
     elif path is not None:
         n = counts.total()
         listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
-        print(f"Classified {n} pictures in {seconds:.1f} s ({1000 * seconds / n:.1f} ms each): {listed}.")
+        print(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms each): {listed}.")
         print(f"Table: {path.resolve()}")
 
 
 def _classify(
     files: list[Path],
-    classifier: "PictureClassifier",
+    classifier: "ImageClassifier",
     classes: list[str],
     strict: bool,
     skipped: list[tuple[Path, str]],
@@ -100,26 +100,26 @@ def _classify(
     from invariance.images import ImageError
 
     blocks = [files[start : start + N_TOGETHER] for start in range(0, len(files), N_TOGETHER)]
-    for block in track(blocks, f"classifying {len(files)} pictures"):
-        paths, images = _read(block, classifier.longest, strict, skipped)
+    for block in track(blocks, f"classifying {len(files)} images"):
+        paths, images = _read(block, classifier.max_side, strict, skipped)
         if not paths:
             continue
         for path, values in zip(paths, classifier.predict_proba(images), strict=True):
             yield Answer(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
     if len(skipped) == len(files):
         more = f" Nor could {len(files) - 1} others be." if len(files) > 1 else ""
-        raise ImageError(f"no picture could be read: {skipped[0][1]}{more}")
+        raise ImageError(f"no image could be read: {skipped[0][1]}{more}")
 
 
 def _read(
-    files: list[Path], longest: int, strict: bool, skipped: list[tuple[Path, str]]
+    files: list[Path], max_side: int, strict: bool, skipped: list[tuple[Path, str]]
 ) -> "tuple[list[Path], list[np.ndarray]]":
     from invariance.images import ImageError, read_image, shrink
 
     paths, images = [], []
     for file in files:
         try:
-            images.append(shrink(read_image(file), longest))
+            images.append(shrink(read_image(file), max_side))
             paths.append(file)
         except ImageError as error:
             if strict:

@@ -11,8 +11,8 @@ import typer
 from invariance.cli.folder_options import JsonOption
 
 if TYPE_CHECKING:
-    from invariance.experiments.experiment import Experiment
-    from invariance.experiments.results import Result
+    from experiments.experiment import Experiment
+    from experiments.results import Result
 
 EXAMPLES = """Examples:
 
@@ -55,7 +55,7 @@ def run(
     if output is not None and not output.is_dir():
         raise FileNotFoundError(f"the folder '{output}' does not exist. Create it, or name another with -o.")
 
-    from invariance.experiments.catalogue import EXPERIMENTS, find_experiment
+    from experiments.catalogue import EXPERIMENTS, find_experiment
 
     if name is None and not run_all:
         _print_list(list(EXPERIMENTS.values()), as_json)
@@ -67,8 +67,8 @@ def run(
     folder = None if output is None else output / stem / "results"
     results, failed = _run_missing(chosen, folder, runs, seed, quick, afresh, is_lone=name is not None)
     if output is not None and folder is not None:
-        from invariance.experiments.reproduction_page import write_page
-        from invariance.experiments.results import read_result
+        from experiments.reproduction_page import write_page
+        from experiments.results import read_result
 
         kept = {other: read_result(other, folder) for other in EXPERIMENTS}
         page = write_page({other: result for other, result in kept.items() if result is not None}, output, stem)
@@ -87,8 +87,8 @@ def run(
 
 def _check_runnable(experiment: "Experiment", seed: int) -> None:
     """Refuse what cannot be run, with the reason."""
+    from experiments.experiment import absent_data
     from invariance.datasets import DatasetMissing
-    from invariance.experiments.experiment import absent_data
 
     if experiment.run is None:
         reason = f"its data are not to be had: {experiment.lacking}" if experiment.lacking else experiment.differs
@@ -111,9 +111,9 @@ def _run_missing(
     is_lone: bool,
 ) -> "tuple[dict[str, Result], list[str]]":
     """Results by name, from the folder where they are current; and what failed. A lone experiment's error is raised."""
-    from invariance.experiments.experiment import absent_data
-    from invariance.experiments.reproduction_page import verdict_on
-    from invariance.experiments.results import check_runs, is_current, perform, read_result, write_result
+    from experiments.experiment import absent_data
+    from experiments.reproduction_page import verdict_on
+    from experiments.results import check_runs, is_current, perform, read_result, write_result
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -150,9 +150,9 @@ def _run_missing(
 
 def _document(experiment: "Experiment", result: "Result | None") -> dict[str, Any]:
     """An experiment with its result and verdicts for other programs."""
-    from invariance.experiments.reproduction_page import verdict_on
-    from invariance.experiments.results import as_json
-    from invariance.experiments.verdicts import judge_claim, judge_figure
+    from experiments.reproduction_page import verdict_on
+    from experiments.results import as_json
+    from experiments.verdicts import judge_claim, judge_figure
 
     document = {**_entry(experiment), "verdict": verdict_on(experiment, result), "result": None}
     if result is None:
@@ -169,7 +169,7 @@ def _document(experiment: "Experiment", result: "Result | None") -> dict[str, An
 
 def _entry(experiment: "Experiment") -> dict[str, Any]:
     """What the list says of an experiment."""
-    from invariance.experiments.experiment import absent_data
+    from experiments.experiment import absent_data
 
     told = ("name", "paper", "place", "protocol", "data", "runs", "minutes", "lacking", "differs")
     entry = {field: getattr(experiment, field) for field in told}
@@ -194,7 +194,7 @@ def _print_list(experiments: "list[Experiment]", as_json: bool) -> None:
 
 
 def _print_tables(experiment: "Experiment", result: "Result") -> None:
-    from invariance.experiments.reproduction_page import HEAD, claims_of, rows_of, verdict_on
+    from experiments.reproduction_page import HEAD, claims_of, rows_of, verdict_on
 
     print(f"{experiment.paper}, {experiment.place}. {experiment.protocol}")
     if experiment.lacking:
@@ -209,7 +209,7 @@ def _print_tables(experiment: "Experiment", result: "Result") -> None:
 
 
 def _print_verdicts(experiments: "list[Experiment]", results: "dict[str, Result]") -> None:
-    from invariance.experiments.reproduction_page import verdict_on
+    from experiments.reproduction_page import verdict_on
 
     rows = []
     for experiment in experiments:

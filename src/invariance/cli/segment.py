@@ -115,13 +115,13 @@ def _plan(
             f"Convert it, or train on such images."
         )
     classes = _as_pixels(segmenter.classes_)
-    stem, is_picture = stack.path.stem, len(stack) == 1
-    is_png = is_picture and stack.path.suffix.lower() not in (".tif", ".tiff") and classes.dtype.name.startswith("uint")
+    stem, is_image = stack.path.stem, len(stack) == 1
+    is_png = is_image and stack.path.suffix.lower() not in (".tif", ".tiff") and classes.dtype.name.startswith("uint")
     results = [Result(folder / f"{stem}{'.png' if is_png else '.tif'}", lambda page: classes[page.codes])]
     if probabilities:
         results.append(Result(folder / f"{stem}-probabilities.tif", lambda page: page.probabilities))
     if overlay:
-        results.append(Result(folder / f"{stem}-overlay{'.png' if is_picture else '.tif'}", _overlay))
+        results.append(Result(folder / f"{stem}-overlay{'.png' if is_image else '.tif'}", _overlay))
     return results
 
 
@@ -175,6 +175,6 @@ def _overlay(page: Labelled) -> "np.ndarray":
     colours = colours[..., :3] if colours.shape[2] in (3, 4) else colours.mean(axis=2, keepdims=True)
     least, greatest = colours.min(), colours.max()
     shown = np.rint(255 * (colours - least) / (greatest - least or 1)).astype(np.uint8)
-    picture = np.repeat(shown, 3 // shown.shape[2], axis=2)
-    picture[find_boundaries(page.codes, mode="inner")] = LINE_COLOUR
-    return picture
+    overlay = np.repeat(shown, 3 // shown.shape[2], axis=2)
+    overlay[find_boundaries(page.codes, mode="inner")] = LINE_COLOUR
+    return overlay

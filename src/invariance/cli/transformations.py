@@ -1,4 +1,4 @@
-"""`invariance transformations`: a picture of all versions of an image that count as the same."""
+"""`invariance transformations`: an image of all versions of an image that count as the same."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,10 +31,10 @@ def run(
         str | None, typer.Option("--set", help="What does not matter; a comma combines sets. Default: rotations:8.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The picture: .png, .svg, .pdf or .jpg. Default: orbit.png.")
+        Path | None, typer.Option("--output", "-o", help="The image: .png, .svg, .pdf or .jpg. Default: orbit.png.")
     ] = None,
     size: Annotated[
-        int, typer.Option(min=8, max=512, help="The image is first shrunk to at most this many pixels a side.")
+        int, typer.Option(min=8, max=512, help="The image is first shrunk to at most this many pixels per side.")
     ] = 96,
 ) -> None:
     """Draw an orbit: every version of an image that counts as the same. Alone, list the sets there are."""
@@ -80,7 +80,7 @@ def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> 
     print(f"{len(members)} members, {len(orbit)} shown.")
     if len(members) <= MAX_CHECKED:
         print(check_group(phi, (31, 31)).sentence)
-    print(f"Picture: {path.resolve()}")
+    print(f"Image: {path.resolve()}")
 
 
 def _read_small(path: Path | None, size: int) -> "np.ndarray":

@@ -1,4 +1,4 @@
-"""Paper 2: local windows turned into visual words, by clustering forests or k-means, and pictures into bags of them."""
+"""Paper 2: local windows turned into visual words, by clustering forests or k-means, and images into bags of them."""
 
 from invariance.codebooks.bag import BagOfFeatures
 from invariance.codebooks.classifier import CodebookClassifier, equal_error_rate

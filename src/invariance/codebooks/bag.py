@@ -1,7 +1,7 @@
-"""Pictures of any sizes as histograms of visual words, [Moosmann06] sec. 2-4.
+"""Images of any sizes as histograms of visual words, [Moosmann06] sec. 2-4.
 
-Random windows of every picture are described; a codebook gives each a word (or one a tree); the words are counted.
-Few windows a picture suffice to learn the codebook, many are needed to count: "the denser the sampling the better".
+Random windows of every image are described; a codebook gives each a word (or one a tree); the words are counted.
+Few windows per image suffice to learn the codebook, many are needed to count: "the denser the sampling the better".
 
 Differs from [Moosmann06]: the default histogram is normalised and square-rooted (Hellinger) instead of binarised.
 """
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance._core.randomness import make_rng
 from invariance.codebooks.forest import ClusteringForest
-from invariance.codebooks.windows import Described, Sampling, describe_windows, for_each_picture
+from invariance.codebooks.windows import Described, Sampling, describe_windows, for_each_image
 from invariance.descriptors import HaarPatches
 from invariance.images import encode_labels
 
@@ -24,21 +24,21 @@ NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
 
 
 class BagOfFeatures(TransformerMixin, BaseEstimator):
-    """Turn pictures into bags of visual words.
+    """Turn images into bags of visual words.
 
     Parameters
     ----------
     codebook : what gives descriptors their words, with `fit(D, y)` and `transform(D) -> (n, t)`; None means
         ClusteringForest().
     descriptor : what describes a window; None means HaarPatches().
-    n_windows : windows a picture that are counted; n_training_windows : those that the codebook is learned from.
-    min_scale, max_scale : sides of the windows, as shares of the picture's shorter side.
+    n_windows : windows per image that are counted; n_training_windows : those that the codebook is learned from.
+    min_scale, max_scale : sides of the windows, as shares of the image's shorter side.
     normalization : "sqrt" of the shares of the words, "sum" for the shares themselves, "binary" for whether a word
         occurs at all (the paper), "information" for whether it occurs more often than the threshold that tells most
-        about the class, found for each word on the training pictures.
+        about the class, found for each word on the training images.
 
-    Pictures are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do. Where
-    some of the training pictures are grey and some in colour, grey ones are taken for colours without saturation.
+    Images are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do. Where
+    some of the training images are grey and some in colour, grey ones are taken for colours without saturation.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, images: Sequence[Any], y=None) -> "BagOfFeatures":
-        """Learn the codebook from pictures and, if the codebook uses them, their labels."""
+        """Learn the codebook from images and, if the codebook uses them, their labels."""
         check_choice("normalization", self.normalization, NORMALIZATIONS)
         self._learn_codebook(images, y)
         if self.normalization == "information":
@@ -72,7 +72,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, images: Sequence[Any], y=None) -> np.ndarray:
-        """The bags of the pictures that the codebook was learned from; they are counted once."""
+        """The bags of the images that the codebook was learned from; they are counted once."""
         check_choice("normalization", self.normalization, NORMALIZATIONS)
         self._learn_codebook(images, y)
         counts = self.count(images)
@@ -81,19 +81,19 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         return self.normalize(counts)
 
     def transform(self, images: Sequence[Any]) -> np.ndarray:
-        """Bags (n, n_words) float32 of pictures."""
+        """Bags (n, n_words) float32 of images."""
         return self.normalize(self.count(images))
 
     def count(self, images: Sequence[Any]) -> np.ndarray:
-        """How often every word occurs in every picture: (n, n_words) float32.
+        """How often every word occurs in every image: (n, n_words) float32.
 
-        Every picture is given the same random windows, so that its bag does not depend on the pictures beside it.
+        Every image is given the same random windows, so that its bag does not depend on the images beside it.
         """
         check_is_fitted(self)
-        counts = np.zeros((_count_pictures(images), self.n_words_), np.float32)
+        counts = np.zeros((_count_images(images), self.n_words_), np.float32)
         rngs = [np.random.default_rng(self.seed_) for _ in counts]
         sampling = self._sampling(check_count("n_windows", self.n_windows))
-        histograms = for_each_picture(
+        histograms = for_each_image(
             self._histogram, images, self._descriptor(), sampling, rngs, self.n_jobs, "counting visual words"
         )
         for row, histogram in zip(counts, histograms, strict=True):
@@ -102,7 +102,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
 
     def _learn_codebook(self, images, y) -> None:
         rng = make_rng(self.random_state)
-        n_images = _count_pictures(images)
+        n_images = _count_images(images)
         n_windows = check_count("n_training_windows", self.n_training_windows)
         self.in_colour_ = False
         seeds = rng.integers(2**63, size=n_images)
@@ -118,18 +118,16 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         lent = {name: value for name, value in unset.items() if name in given and given[name] is None}
         self.codebook_ = codebook.set_params(**lent).fit(described, labels)
         if "n_jobs" in lent:
-            # Counting gives every picture a thread of its own: the codebook must not start more.
+            # Counting gives every image per thread of its own: the codebook must not start more.
             self.codebook_.set_params(n_jobs=None)
         self.n_words_ = int(self.codebook_.n_words_)
         self.seed_ = int(rng.integers(2**31))
 
     def _describe_all(self, images, n_windows: int, seeds: np.ndarray) -> np.ndarray | None:
-        """The descriptors (n * n_windows, d) of so many windows of every picture; None where their lengths differ."""
+        """The descriptors (n * n_windows, d) of so many windows of every image; None where their lengths differ."""
         rngs = [np.random.default_rng(seed) for seed in seeds]
         sampling, descriptor = self._sampling(n_windows), self._descriptor()
-        work = for_each_picture(
-            _descriptors_only, images, descriptor, sampling, rngs, self.n_jobs, "describing windows"
-        )
+        work = for_each_image(_descriptors_only, images, descriptor, sampling, rngs, self.n_jobs, "describing windows")
         described, is_even = None, True
         for place, part in enumerate(work):
             if described is None:
@@ -152,7 +150,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         return np.bincount(self.codebook_.transform(described.descriptors).ravel(), minlength=self.n_words_)
 
     def windows_of(self, image: Any, n_windows: int) -> Described:
-        """Windows of one picture as they are counted, for maps and galleries."""
+        """Windows of one image as they are counted, for maps and galleries."""
         check_is_fitted(self)
         sampling = self._sampling(check_count("n_windows", n_windows))
         return describe_windows(image, self._descriptor(), sampling, np.random.default_rng(self.seed_))
@@ -198,7 +196,7 @@ def _weighted_entropy(counts: np.ndarray) -> np.ndarray:
 
 
 def _repeat_labels(y, n_images: int, n_windows: int) -> np.ndarray:
-    """The label of every window's picture."""
+    """The label of every window's image."""
     classes, codes = encode_labels(y, n_images)
     return classes[np.repeat(codes, n_windows)]
 
@@ -207,9 +205,9 @@ def _descriptors_only(described: Described) -> np.ndarray:
     return described.descriptors
 
 
-def _count_pictures(images: Any) -> int:
+def _count_images(images: Any) -> int:
     if isinstance(images, np.ndarray) and images.ndim not in (1, 3, 4):
-        raise ValueError(f"images must be a sequence of pictures; got one array of shape {images.shape}.")
+        raise ValueError(f"images must be a sequence of images; got one array of shape {images.shape}.")
     if len(images) == 0:
-        raise ValueError("images must hold at least one picture; got none.")
+        raise ValueError("images must hold at least one image; got none.")
     return len(images)

@@ -1,4 +1,4 @@
-"""Pictures classified by their bags of visual words: [Moosmann06] with a linear support vector machine."""
+"""Images classified by their bags of visual words: [Moosmann06] with a linear support vector machine."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ N_FOLDS = 5
 
 
 class CodebookClassifier(ClassifierMixin, BaseEstimator):
-    """A bag of visual words and a linear support vector machine on it, for pictures of any sizes.
+    """A bag of visual words and a linear support vector machine on it, for images of any sizes.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, images: Sequence[Any]) -> np.ndarray:
-        """How far on the side of each class a picture lies: (n,) for two classes, else (n, K)."""
+        """How far on the side of each class an image lies: (n,) for two classes, else (n, K)."""
         check_is_fitted(self)
         return self.svm_.decision_function(self.bag_.transform(images))
 
     def predict(self, images: Sequence[Any]) -> np.ndarray:
-        """The class of every picture."""
+        """The class of every image."""
         scores = self.decision_function(images)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
@@ -85,7 +85,7 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         return _spread(boxes, strength, np.shape(image)[:2])
 
     def word_windows(self, images: Sequence[Any], word: int, n_windows: int = 8000) -> list[np.ndarray]:
-        """The windows that got a word: boxes (n, 3) of top, left, side for each picture, [Moosmann06] fig. 2."""
+        """The windows that got a word: boxes (n, 3) of top, left, side for each image, [Moosmann06] fig. 2."""
         check_is_fitted(self)
         word = check_count("word", word, at_least=0, at_most=self.bag_.n_words_ - 1)
         found = []

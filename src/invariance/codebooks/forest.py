@@ -27,7 +27,7 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Parameters
     ----------
     n_trees : how many trees
-    n_leaves : leaves a tree at most, the rest is pruned; None prunes nothing on that account
+    n_leaves : leaves per tree at most, the rest is pruned; None prunes nothing on that account
     min_gain : tests of a lower gain are pruned from below: the node's share of all samples times I(C,T) of its test,
         in bits (H_T for trees without labels)
     min_score : a test of this score, from 0 to 1, is taken at once
@@ -69,7 +69,7 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "ClusteringForest":
-        """Grow the trees on descriptors (n, d) and the labels (n,) of the pictures they are from, or without labels."""
+        """Grow the trees on descriptors (n, d) and the labels (n,) of the images they are from, or without labels."""
         X = validate_data(self, X, dtype=np.float32, order="C")
         self.classes_, codes = (None, None) if y is None else encode_labels(y, len(X))
         growth = self._growth(X.shape[1])

@@ -1,4 +1,4 @@
-"""Kernels on bags: how alike two pictures are by the words they share. What the trade-off weighs of this room."""
+"""Kernels on bags: how alike two images are by the words they share. What the trade-off weighs of this room."""
 
 from typing import Any
 

@@ -63,7 +63,7 @@ def find_words(trees: Sequence[ClusteringTree], descriptors: np.ndarray, n_jobs:
     bounds = np.linspace(0, len(descriptors), n_blocks + 1).astype(int)
     blocks = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
     if n_blocks == 1:
-        find(blocks[0])  # a picture's descriptors are coded in the time that a pool of threads takes to start
+        find(blocks[0])  # an image's descriptors are coded in the time that a pool of threads takes to start
     else:
         map_jobs(find, blocks, n_jobs)
     return words

@@ -1,4 +1,4 @@
-"""The windows of pictures, drawn and described one picture at a time: never are all descriptors held."""
+"""The windows of images, drawn and described one image at a time: never are all descriptors held."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +12,9 @@ from invariance.images import draw_boxes, read_image
 
 
 class Sampling(NamedTuple):
-    """How windows are drawn: how many, and their sides as shares of the picture's shorter side.
+    """How windows are drawn: how many, and their sides as shares of the image's shorter side.
 
-    `in_colour` gives grey pictures three equal channels, so that they are described like those in colour.
+    `in_colour` gives grey images three equal channels, so that they are described like those in colour.
     """
 
     n_windows: int
@@ -24,26 +24,26 @@ class Sampling(NamedTuple):
 
 
 class Described(NamedTuple):
-    """The windows of one picture: boxes (n, 3) of top, left, side, and descriptors (n, d)."""
+    """The windows of one image: boxes (n, 3) of top, left, side, and descriptors (n, d)."""
 
     boxes: np.ndarray
     descriptors: np.ndarray
 
 
 def describe_windows(image: Any, descriptor: Any, sampling: Sampling, rng: np.random.Generator) -> Described:
-    """Random windows of a picture, given as an array or a path, and their descriptors."""
+    """Random windows of an image, given as an array or a path, and their descriptors."""
     if isinstance(image, str | os.PathLike):
         image = read_image(image)
     image = np.asarray(image)
     if image.ndim not in (2, 3) or image.size == 0:
-        raise ValueError(f"a picture must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
+        raise ValueError(f"an image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
     if sampling.in_colour and (image.ndim == 2 or image.shape[2] == 1):
         image = np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
     boxes = draw_boxes(image.shape, sampling.n_windows, rng, sampling.min_scale, sampling.max_scale)
     return Described(boxes, descriptor.describe(image, boxes))
 
 
-def for_each_picture(
+def for_each_image(
     function: Callable[[Described], Any],
     images: Sequence[Any],
     descriptor: Any,
@@ -52,7 +52,7 @@ def for_each_picture(
     n_jobs: int | None,
     label: str,
 ) -> Iterator[Any]:
-    """`function` of the described windows of every picture, in order, a picture a thread."""
+    """`function` of the described windows of every image, in order, an image per thread."""
     work = partial(_describe_one, function, images, descriptor, sampling)
     return iterate_jobs(work, list(enumerate(rngs)), n_jobs, label)
 

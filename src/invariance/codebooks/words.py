@@ -1,7 +1,7 @@
-"""Pictures as histograms of the words of one local descriptor, whole or in the cells of a spatial pyramid.
+"""Images as histograms of the words of one local descriptor, whole or in the cells of a spatial pyramid.
 
-A descriptor gives every picture vectors at a grid of positions; the centres of k-means on a sample of the training
-pictures' vectors are the words; each vector counts for the word nearest to it, [Varma07] sec. 4.
+A descriptor gives every image vectors at a grid of positions; the centres of k-means on a sample of the training
+images' vectors are the words; each vector counts for the word nearest to it, [Varma07] sec. 4.
 """
 
 import os
@@ -30,28 +30,28 @@ N_EPOCHS = 30
 
 
 class Described(NamedTuple):
-    """All vectors (n, D) of a picture, and its shape."""
+    """All vectors (n, D) of an image, and its shape."""
 
     vectors: np.ndarray
     shape: tuple[int, ...]
 
 
 class WordHistograms(TransformerMixin, BaseEstimator):
-    """Turn pictures into normalised histograms of visual words.
+    """Turn images into normalised histograms of visual words.
 
     Parameters
     ----------
-    descriptor : what gives a picture its vectors: `describe_all(image) -> (n, D)`, and for `levels` over 1
+    descriptor : what gives an image its vectors: `describe_all(image) -> (n, D)`, and for `levels` over 1
         `places(shape) -> (n, 2)`, the rows and columns that the vectors belong to. One that also has
         `describe_some(image, rows)` is asked for no more than the vectors that words are found among.
-    n_words : how many words there are; n_training : how many vectors they are found among, equally many a picture.
+    n_words : how many words there are; n_training : how many vectors they are found among, equally many an image.
     by_class : whether the words are found class by class, an equal number in each; else among all vectors together.
-    levels : how many levels the spatial pyramid has; level l divides the picture into 2^l x 2^l cells and counts the
+    levels : how many levels the spatial pyramid has; level l divides the image into 2^l x 2^l cells and counts the
         words of each by itself. The share of level l in the sum is 2^(l - levels), that of level 0 2^(1 - levels), so
         that the intersection of two pyramids counts each match once, at the finest level that it is found at.
-    n_jobs : threads, each with a picture of its own; one picture's vectors a thread are held at a time.
+    n_jobs : threads, each with an image of its own; one image's vectors per thread are held at a time.
 
-    Pictures are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do.
+    Images are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, images: Sequence[Any], y=None) -> "WordHistograms":
-        """Find the words of pictures; their labels matter with `by_class` only."""
+        """Find the words of images; their labels matter with `by_class` only."""
         return self._find_words(images, y, {})
 
     def fit_transform(self, images: Sequence[Any], y=None) -> np.ndarray:
@@ -84,13 +84,13 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         return self._histograms(images, {})
 
     def words_of(self, image: Any) -> np.ndarray:
-        """The word (n,) of each of a picture's vectors, for maps and galleries."""
+        """The word (n,) of each of an image's vectors, for maps and galleries."""
         check_is_fitted(self)
         return nearest_words(_describe(self.descriptor, _load(image)).vectors, self.words_)
 
     def _find_words(self, images, y, kept: dict[int, Described], room: int = 0) -> "WordHistograms":
-        """Fit; as many pictures' vectors as there is room for, in bytes, are kept."""
-        n_images = _count_pictures(images)
+        """Fit; as many images' vectors as there is room for, in bytes, are kept."""
+        n_images = _count_images(images)
         check_count("levels", self.levels)
         self.classes_: np.ndarray | None = None
         codes = np.zeros(n_images, int)
@@ -110,7 +110,7 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         return self
 
     def _histograms(self, images, kept: dict[int, Described]) -> np.ndarray:
-        n_images = _count_pictures(images)
+        n_images = _count_images(images)
         n_cells = sum(4**level for level in range(check_count("levels", self.levels)))
         histograms = np.empty((n_images, n_cells * len(self.words_)), np.float32)
         rows = iterate_jobs(
@@ -121,12 +121,12 @@ class WordHistograms(TransformerMixin, BaseEstimator):
         return histograms
 
     def _sample(self, images, rng: np.random.Generator, kept: dict[int, Described], room: int) -> list[np.ndarray]:
-        """Equally many vectors (n, D) of every picture, or all where it has fewer."""
+        """Equally many vectors (n, D) of every image, or all where it has fewer."""
         n_each = -(-check_count("n_training", self.n_training) // len(images))
         work = partial(_draw_vectors, images, self.descriptor, n_each)
         tasks = list(enumerate(spawn_rngs(rng, len(images))))
         parts = []
-        for index, (part, whole) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing pictures")):
+        for index, (part, whole) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing images")):
             parts.append(part)
             if whole is not None and whole.vectors.nbytes <= room:
                 room -= whole.vectors.nbytes
@@ -206,7 +206,7 @@ def _count_cells(words: np.ndarray, places: np.ndarray, n_sides: int, n_words: i
 
 
 def _draw_vectors(images, descriptor, n_each: int, task) -> "tuple[np.ndarray, Described | None]":
-    """Some of a picture's vectors, and all of them unless the descriptor can do without."""
+    """Some of an image's vectors, and all of them unless the descriptor can do without."""
     index, rng = task
     image = _load(images[index])
     if hasattr(descriptor, "describe_some"):
@@ -228,7 +228,7 @@ def _describe(descriptor, image: np.ndarray) -> Described:
 def _load(image: Any) -> np.ndarray:
     image = read_image(image) if isinstance(image, str | os.PathLike) else np.asarray(image)
     if image.ndim not in (2, 3) or image.size == 0:
-        raise ValueError(f"a picture must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
+        raise ValueError(f"an image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
     return image
 
 
@@ -237,9 +237,9 @@ def _equal_shares(total: int, n_groups: int) -> list[int]:
     return [total // n_groups + (group < total % n_groups) for group in range(n_groups)]
 
 
-def _count_pictures(images: Any) -> int:
+def _count_images(images: Any) -> int:
     if isinstance(images, np.ndarray) and images.ndim not in (1, 3, 4):
-        raise ValueError(f"images must be a sequence of pictures; got one array of shape {images.shape}.")
+        raise ValueError(f"images must be a sequence of images; got one array of shape {images.shape}.")
     if len(images) == 0:
-        raise ValueError("images must hold at least one picture; got none.")
+        raise ValueError("images must hold at least one image; got none.")
     return len(images)

@@ -47,11 +47,11 @@ def load_textures(n_windows: int = 100, size: int = 32, split: str = "train", ra
     from skimage import data
 
     check_choice("split", split, ("train", "test"))
-    pictures = [getattr(data, name)().astype(np.float32) / 255 for name in TEXTURES]
+    images = [getattr(data, name)().astype(np.float32) / 255 for name in TEXTURES]
     rngs = spawn_rngs(random_state, 2 * len(TEXTURES))[split == "test" :: 2]
     windows = [
-        cut_windows(_half(picture, split), check_count("n_windows", n_windows), size, rng)
-        for picture, rng in zip(pictures, rngs, strict=True)
+        cut_windows(_half(image, split), check_count("n_windows", n_windows), size, rng)
+        for image, rng in zip(images, rngs, strict=True)
     ]
     return Dataset(
         "textures",
@@ -63,20 +63,20 @@ def load_textures(n_windows: int = 100, size: int = 32, split: str = "train", ra
     )
 
 
-def _half(picture: np.ndarray, split: str) -> np.ndarray:
-    middle = len(picture) // 2
-    return picture[:middle] if split == "train" else picture[middle:]
+def _half(image: np.ndarray, split: str) -> np.ndarray:
+    middle = len(image) // 2
+    return image[:middle] if split == "train" else image[middle:]
 
 
-def cut_windows(picture: np.ndarray, n_windows: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """`n_windows` square windows of a picture (h, w) at random places and rotations, with no pixel from outside it."""
+def cut_windows(image: np.ndarray, n_windows: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """`n_windows` square windows of an image (h, w) at random places and rotations, with no pixel from outside it."""
     from scipy.ndimage import map_coordinates
 
     side = np.arange(check_count("size", size)) - (size - 1) / 2
     reach = np.hypot(side[-1], side[-1])  # of a corner from the centre, whatever the rotation
-    room = np.array(picture.shape) - 1 - 2 * reach
+    room = np.array(image.shape) - 1 - 2 * reach
     if room.min() < 0:
-        raise ValueError(f"size must let a rotated window fit into {picture.shape} pixels; got {size}.")
+        raise ValueError(f"size must let a rotated window fit into {image.shape} pixels; got {size}.")
     centres = reach + rng.random((n_windows, 2)) * room
     angles = rng.uniform(0, 2 * np.pi, n_windows)[:, None, None]
     rows, columns = np.meshgrid(side, side, indexing="ij")
@@ -84,4 +84,4 @@ def cut_windows(picture: np.ndarray, n_windows: int, size: int, rng: np.random.G
         centres[:, 0, None, None] + np.cos(angles) * rows - np.sin(angles) * columns,
         centres[:, 1, None, None] + np.sin(angles) * rows + np.cos(angles) * columns,
     )
-    return map_coordinates(picture, at, order=1, mode="nearest").astype(np.float32)
+    return map_coordinates(image, at, order=1, mode="nearest").astype(np.float32)

@@ -1,4 +1,4 @@
-"""What to look at: vectors of windows, of a grid of places, or of a whole picture, each with what it ignores."""
+"""What to look at: vectors of windows, of a grid of places, or of a whole image, each with what it ignores."""
 
 from invariance.descriptors.colour_grid import ColourGrid
 from invariance.descriptors.dense_sift import DenseSift

@@ -24,7 +24,7 @@ class DenseSift(BaseEstimator):
     channels : "grey" (the paper's AppGray), 128 values; "hsv", the SIFTs of hue, saturation and value one after the
         other (its AppColour); "opponent", those of red minus green, yellow minus blue, and grey: 384 values
 
-    A grey picture has colour without saturation. Hue jumps at red: its SIFT sees an edge between reds of either end,
+    A grey image has colour without saturation. Hue jumps at red: its SIFT sees an edge between reds of either end,
     which "opponent" does not.
     """
 

@@ -20,17 +20,17 @@ BLOCK_BYTES = 2**20
 
 
 class GeometricBlur(BaseEstimator):
-    """Features at edge points of a picture, [Berg01], [Varma07] sec. 4.3: GB, and with `distortion` GBDist.
+    """Features at edge points of an image, [Berg01], [Varma07] sec. 4.3: GB, and with `distortion` GBDist.
 
     Parameters
     ----------
-    n_points : features a picture, at most; edge points are drawn by their strength
+    n_points : features an image, at most; edge points are drawn by their strength
     radii : distances from a feature's point, in pixels, of the rings on which edges are read
     n_orientations : channels of edges; each responds to edges of one direction, of either sign
-    blur, least_blur : the edges at distance r are blurred with width blur * r + least_blur
+    blur, min_blur : the edges at distance r are blurred with width blur * r + min_blur
     distortion : what the place of a feature counts: the vector goes on with its row and column, relative to the
-        picture's middle, in units of the picture's diagonal, times this
-    random_state : seed of the points; the same points in the same picture every time
+        image's middle, in units of the image's diagonal, times this
+    random_state : seed of the points; the same points in the same image every time
 
     A ring has 12 readings, small ones fewer. Features have length 1 before the place is appended.
 
@@ -44,7 +44,7 @@ class GeometricBlur(BaseEstimator):
         radii: Sequence[float] = (0, 4, 8, 16, 28, 44),
         n_orientations: int = 4,
         blur: float = 0.5,
-        least_blur: float = 1.0,
+        min_blur: float = 1.0,
         distortion: float = 0.0,
         random_state: int = 0,
     ):
@@ -52,26 +52,26 @@ class GeometricBlur(BaseEstimator):
         self.radii = radii
         self.n_orientations = n_orientations
         self.blur = blur
-        self.least_blur = least_blur
+        self.min_blur = min_blur
         self.distortion = distortion
         self.random_state = random_state
 
     @property
     def invariances(self) -> tuple[str, ...]:
-        """What changes the matching of two pictures little."""
+        """What changes the matching of two images little."""
         return ("deformation", "contrast") if self.distortion else ("deformation", "position", "contrast")
 
     def describe_all(self, image: Any) -> np.ndarray:
-        """Features float32 (n, D) of a picture (h, w) or (h, w, 3 or 4), or its path; at least one."""
+        """Features float32 (n, D) of an image (h, w) or (h, w, 3 or 4), or its path; at least one."""
         import cv2
 
         image = check_image(read_image(image) if isinstance(image, str | os.PathLike) else image)
         edges = orient_edges(check_range(to_grey(image)), check_count("n_orientations", self.n_orientations))
         points = draw_points(edges.sum(axis=2), check_count("n_points", self.n_points), self.random_state)
-        blur, least_blur = check_number("blur", self.blur, 0), check_number("least_blur", self.least_blur, 0)
+        blur, min_blur = check_number("blur", self.blur, 0), check_number("min_blur", self.min_blur, 0)
         readings = []
         for radius in self.radii:
-            width = blur * check_number("radii", radius, 0) + least_blur
+            width = blur * check_number("radii", radius, 0) + min_blur
             blurred = cv2.GaussianBlur(edges, (0, 0), width, borderType=cv2.BORDER_CONSTANT) if width else edges
             readings.append(_read(blurred.reshape(edges.shape), points, ring_offsets(radius)))
         features = normalize(np.concatenate(readings, axis=1), copy=False)
@@ -103,7 +103,7 @@ def orient_edges(grey: np.ndarray, n_orientations: int) -> np.ndarray:
 def draw_points(strength: np.ndarray, n_points: int, seed: int) -> np.ndarray:
     """Rows and columns (n, 2) of at most n_points pixels that are ridges of edge strength (h, w), drawn by strength.
 
-    The draw is without replacement; a picture with fewer ridge pixels gives all of them, a flat one its middle.
+    The draw is without replacement; an image with fewer ridge pixels gives all of them, a flat one its middle.
     """
     import cv2
 
@@ -134,19 +134,19 @@ def _read(planes: np.ndarray, points: np.ndarray, offsets: np.ndarray) -> np.nda
 
 
 def match_distances(
-    pictures: Sequence[np.ndarray], others: Sequence[np.ndarray] | None = None, n_jobs: int | None = None
+    images: Sequence[np.ndarray], others: Sequence[np.ndarray] | None = None, n_jobs: int | None = None
 ) -> np.ndarray:
     """D(I -> J) + D(J -> I) with D(I -> J) = mean_i min_j |F_i - F_j|, [Varma07] sec. 4.3: (m, n) float64.
 
-    Pictures are their features, arrays (n_i, D) of at least one. `others` are the columns; without them the pictures
+    Images are their features, arrays (n_i, D) of at least one. `others` are the columns; without them the images
     are compared with each other, each pair once.
     """
-    columns = pictures if others is None else others
+    columns = images if others is None else others
     gallery = stack_features(columns)
-    firsts = range(len(pictures)) if others is None else [0] * len(pictures)
-    tasks = list(zip(pictures, firsts, strict=True))
-    distances = np.zeros((len(pictures), len(columns)))
-    rows = iterate_jobs(partial(_match, gallery), tasks, n_jobs, "matching pictures")
+    firsts = range(len(images)) if others is None else [0] * len(images)
+    tasks = list(zip(images, firsts, strict=True))
+    distances = np.zeros((len(images), len(columns)))
+    rows = iterate_jobs(partial(_match, gallery), tasks, n_jobs, "matching images")
     for distance, first, row in zip(distances, firsts, rows, strict=True):
         distance[first:] = row
     if others is None:
@@ -156,24 +156,24 @@ def match_distances(
 
 
 class Gallery(NamedTuple):
-    """The features of many pictures: stacked (N, D), their squared lengths (N,), and where each begins, and the end."""
+    """The features of many images: stacked (N, D), their squared lengths (N,), and where each begins, and the end."""
 
     features: np.ndarray
     squares: np.ndarray
     bounds: np.ndarray
 
 
-def stack_features(pictures: Sequence[np.ndarray]) -> Gallery:
-    """The features (n_i, D) of pictures, one after the other."""
-    counts = [len(features) for features in pictures]
+def stack_features(images: Sequence[np.ndarray]) -> Gallery:
+    """The features (n_i, D) of images, one after the other."""
+    counts = [len(features) for features in images]
     if min(counts, default=0) == 0:
-        raise ValueError(f"pictures must have at least one feature each; got {counts[:5]}... features.")
-    features = np.concatenate(pictures)
+        raise ValueError(f"images must have at least one feature each; got {counts[:5]}... features.")
+    features = np.concatenate(images)
     return Gallery(features, np.einsum("nd,nd->n", features, features), np.cumsum([0, *counts]))
 
 
 def _match(gallery: Gallery, task: tuple[np.ndarray, int]) -> np.ndarray:
-    """Distances of one picture's features (n, D) from those of the pictures of the gallery from `first` on."""
+    """Distances of one image's features (n, D) from those of the images of the gallery from `first` on."""
     features, first = task
     bounds, own_squares = gallery.bounds, np.einsum("nd,nd->n", features, features)[:, None]
     n_block = max(1, BLOCK_BYTES * (len(bounds) - 1) // (4 * len(features) * int(bounds[-1])))

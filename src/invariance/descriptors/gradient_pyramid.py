@@ -1,4 +1,4 @@
-"""Pyramids of histograms of oriented gradients (PHOG): which way the edges run, in ever smaller parts of a picture."""
+"""Pyramids of histograms of oriented gradients (PHOG): which way the edges run, in ever smaller parts of an image."""
 
 import os
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ HYSTERESIS = 0.4
 
 
 class GradientPyramid(TransformerMixin, BaseEstimator):
-    """Pictures as pyramids of histograms of the orientations at their edges, [Bosch07], [Varma07] sec. 4.3.
+    """Images as pyramids of histograms of the orientations at their edges, [Bosch07], [Varma07] sec. 4.3.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
 
     Edges are Canny's. Each edge pixel gives the strength of its gradient (Sobel) to the two nearest bins, shared by how
     near they are. Each level sums to its weight and all to 1, so a chi² or intersection distance between two vectors is
-    the weighted sum of the levels' distances. A picture without edges is spread evenly over all bins.
+    the weighted sum of the levels' distances. An image without edges is spread evenly over all bins.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, images: Sequence[Any]) -> np.ndarray:
-        """Pictures (arrays or paths, any sizes) as float32 (n, n_bins * (1 + 4 + 16 + ...))."""
-        return np.stack(map_jobs(self.describe_picture, images, self.n_jobs, "describing pictures"))
+        """Images (arrays or paths, any sizes) as float32 (n, n_bins * (1 + 4 + 16 + ...))."""
+        return np.stack(map_jobs(self.describe_image, images, self.n_jobs, "describing images"))
 
-    def describe_picture(self, image: Any) -> np.ndarray:
-        """One picture (h, w) or (h, w, 3 or 4), or its path, as a float32 vector, level by level, row by row."""
+    def describe_image(self, image: Any) -> np.ndarray:
+        """One image (h, w) or (h, w, 3 or 4), or its path, as a float32 vector, level by level, row by row."""
         if self.range not in RANGES:
             raise ValueError(f"range must be 180 or 360 degrees; got {self.range!r}.")
         n_bins, levels = check_count("n_bins", self.n_bins, 2), check_count("levels", self.levels)

@@ -56,7 +56,7 @@ class SortedRings(BaseEstimator):
     """The grey values on rings of radius 0, 1, ..., `radius` around places `step` pixels apart, sorted ring by ring.
 
     A ring of radius r has 8 r values, by linear interpolation, 1 + 4 radius (radius + 1) in all. A rotation of the
-    picture moves values along their ring only, so that sorted they stay: no direction has to be found first. The idea
+    image moves values along their ring only, so that sorted they stay: no direction has to be found first. The idea
     is that of the sorted random projections of Liu et al. (ICCV 2011), here without the projections.
     Images are brought to mean 0 and deviation 1, vectors to mean 0 and to a contrast by Weber's law.
     Beyond its border an image is its mirror image.

@@ -17,7 +17,7 @@ def describe_cells(planes: np.ndarray, boxes: np.ndarray, size: int, wavelets: b
 
     boxes = check_boxes(boxes, planes.shape)
     n_channels = planes.shape[2] if planes.ndim == 3 else 1
-    # 64 bits: in a picture of a million pixels float32 would keep a cell's mean to two digits only.
+    # 64 bits: in an image of a million pixels float32 would keep a cell's mean to two digits only.
     table = cv2.integral(planes, sdepth=cv2.CV_64F).reshape(len(planes) + 1, -1)
     described = np.empty((len(boxes), size * size * n_channels), np.float32)
     _jit.average_cells(table, n_channels, boxes, size, wavelets, described)

@@ -35,20 +35,20 @@ def read_class_folder(
     *,
     shape: tuple[int, int] | None = None,
     rule: str = "crop",
-    longest: int | None = None,
+    max_side: int | None = None,
     on_error: str = "raise",
-    least_classes: int = 2,
+    min_classes: int = 2,
 ) -> ClassFolder:
     """Read `folder/<class>/<image>`, sorted by class and name, each image resized to `shape` by `rule` if given.
 
-    Without `shape`, images with a longer side than `longest` are made smaller, their proportions kept.
+    Without `shape`, images with a longer side than `max_side` are made smaller, their proportions kept.
     Hidden files, files that are not images, and images outside a class folder are left alone. `on_error="skip"` lists
-    unusable images in `skipped` and reads on; an empty class, or fewer classes than `least_classes`, is an
+    unusable images in `skipped` and reads on; an empty class, or fewer classes than `min_classes`, is an
     error all the same.
     """
     folder = check_folder(folder)
     check_choice("on_error", on_error, ("raise", "skip"))
-    labelled = [(path, name) for name, paths in _class_files(folder, least_classes).items() for path in paths]
+    labelled = [(path, name) for name, paths in _class_files(folder, min_classes).items() for path in paths]
     result = ClassFolder([], np.array([]), [], [])
     labels = []
     for path, label in track(labelled, "reading images"):
@@ -59,7 +59,7 @@ def read_class_folder(
                 raise
             result.skipped.append((path, str(error)))
             continue
-        result.images.append(shrink(image, longest) if shape is None else resize(image, shape, rule))
+        result.images.append(shrink(image, max_side) if shape is None else resize(image, shape, rule))
         result.paths.append(path)
         labels.append(label)
     for empty in sorted({label for _, label in labelled} - set(labels)):
@@ -102,7 +102,7 @@ def read_masked_stack(image_path: str | os.PathLike, mask_path: str | os.PathLik
     return MaskedImages(list(image), list(mask), [Path(image_path)] * len(image))
 
 
-def _class_files(folder: Path, least_classes: int) -> dict[str, list[Path]]:
+def _class_files(folder: Path, min_classes: int) -> dict[str, list[Path]]:
     """Image files by class; every class has some."""
     cure = "Make one sub-folder a class and put its images there."
     classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
@@ -113,7 +113,7 @@ def _class_files(folder: Path, least_classes: int) -> dict[str, list[Path]]:
     for name, paths in files.items():
         if not paths:
             raise ImageError(f"class folder '{folder / name}' holds no images. Add some, or remove the folder.")
-    if len(files) < least_classes:
+    if len(files) < min_classes:
         only = classes[0].name
         raise ImageError(f"folder '{folder}' holds one class only, '{only}'; learning needs at least two. {cure}")
     return files

@@ -12,7 +12,7 @@ def pyramid_patches(image: np.ndarray, rows: ArrayLike, cols: ArrayLike, size: i
 
     The c channels of scale k take every 2^k-th pixel of the image blurred by a Gaussian of width 2^k / 2, so that they
     cover 2^k (size - 1) + 1 pixels; those of the first scale are the plain patch. Borders are mirrored as in
-    `patches_at`. All channels turn about the same pixel, so that a rotation of the patch is one of the picture.
+    `patches_at`. All channels turn about the same pixel, so that a rotation of the patch is one of the image.
     """
     half = check_odd("size", size, "a pixel is in the middle of its patch") // 2
     rows, cols = np.asarray(rows), np.asarray(cols)

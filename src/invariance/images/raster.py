@@ -57,12 +57,12 @@ def _plain(frame, stored: bool):
 
 
 def _is_grey(palette: list[int]) -> bool:
-    """A GIF has a palette even if the picture is grey."""
+    """A GIF has a palette even if the image is grey."""
     return palette[::3] == palette[1::3] == palette[2::3]
 
 
 def _orientation(image) -> int:
     try:
         return image.getexif().get(ORIENTATION_TAG, 1)
-    except Exception:  # broken EXIF is common, and no reason to lose the picture
+    except Exception:  # broken EXIF is common, and no reason to lose the image
         return 1

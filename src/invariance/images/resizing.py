@@ -23,7 +23,7 @@ def resize(image: np.ndarray, shape: tuple[int, int], rule: str = "crop") -> np.
     check_choice("rule", rule, RULES)
     scales = height / image.shape[0], width / image.shape[1]
     if rule == "crop":
-        # Cut first, then scale: the same picture, without ever building a scaled image larger than the result.
+        # Cut first, then scale: the same image, without ever building a scaled image larger than the result.
         kept = [_whole(side / max(scales), limit) for side, limit in zip((height, width), image.shape, strict=False)]
         top, left = (image.shape[0] - kept[0]) // 2, (image.shape[1] - kept[1]) // 2
         return stretch(image[top : top + kept[0], left : left + kept[1]], height, width)
@@ -51,12 +51,12 @@ def resize_all(images: Sequence[np.ndarray], shape: tuple[int, int], rule: str =
     return np.stack([resize(image, shape, rule) for image in images])
 
 
-def shrink(image: np.ndarray, longest: int | None) -> np.ndarray:
-    """An image whose longer side is at most `longest` pixels, its proportions kept; smaller ones stay as they are."""
+def shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
+    """An image whose longer side is at most `max_side` pixels, its proportions kept; smaller ones stay as they are."""
     height, width = image.shape[:2]
-    if longest is None or max(height, width) <= longest:
+    if max_side is None or max(height, width) <= max_side:
         return image
-    scale = check_count("longest", longest) / max(height, width)
+    scale = check_count("max_side", max_side) / max(height, width)
     return resize(image, (max(1, round(height * scale)), max(1, round(width * scale))), "stretch")
 
 

@@ -31,7 +31,7 @@ def add_rows_by_winner(coordinates, winners, first_member, residuals, sums):
 
 
 @numba.njit(cache=True, nogil=True)
-def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, least_samples):
+def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, min_samples):
     """(threshold, information gain) of the best cut of values sorted upwards; gain -1 where no cut is possible.
 
     With W the weight of a side and w_c that of its classes, W times its entropy is W log W - Σ w_c log w_c, so moving
@@ -54,9 +54,9 @@ def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, least
         right[c] -= weight
         left_total += weight
         right_total -= weight
-        if sorted_values[i + 1] <= sorted_values[i] or i + 1 < least_samples:
+        if sorted_values[i + 1] <= sorted_values[i] or i + 1 < min_samples:
             continue
-        if len(sorted_values) - i - 1 < least_samples:
+        if len(sorted_values) - i - 1 < min_samples:
             break
         rest = _x_log_x(left_total) - left_sum + _x_log_x(right_total) - right_sum
         gain = (whole - rest) / total

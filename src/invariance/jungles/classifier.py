@@ -26,7 +26,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
     n_jungles : how many jungles vote
     head : "vote" (mean of the leaves' class shares, the paper's), "boosting" or "linear" (a classifier on the largest
         and smallest responses of all filters), or any scikit-learn classifier for these responses
-    max_depth, max_width : layers at most, and leaves a layer at first; "auto" is three times the number of classes,
+    max_depth, max_width : layers at most, and leaves per layer at first; "auto" is three times the number of classes,
         None never merges leaves. A jungle that stops improving gets wider by half.
     split : cut the responses of a node where it gains most information ("gain") or at "zero"
     contrast : a filter is learned for two classes of its node ("pairs", the paper's), for all of them parted at random
@@ -43,7 +43,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
 
     Attributes
     ----------
-    classes_ : the classes; dags_ : the jungles; filters_ : the learned filters as pictures; growth_curves_ : depth,
+    classes_ : the classes; dags_ : the jungles; filters_ : the learned filters as images; growth_curves_ : depth,
         leaves and held-out loss of every layer; reduced_ : Φ in the reduced basis; head_ : the fitted head, if any
     """
 

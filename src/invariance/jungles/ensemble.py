@@ -163,7 +163,7 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
 
     @property
     def filters_(self) -> np.ndarray:
-        """All learned filters as pictures: (k, h, w) or (k, h, w, c)."""
+        """All learned filters as images: (k, h, w) or (k, h, w, c)."""
         check_is_fitted(self)
         coordinates = np.concatenate([dag.filters for dag in self.dags_])
         return (coordinates @ self.reduced_.basis.T).reshape(-1, *self.reduced_.image_shape)

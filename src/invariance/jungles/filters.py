@@ -46,8 +46,8 @@ class LearnedFilter(NamedTuple):
 
 def measure_geometry(orbits: Orbits, basis: np.ndarray, image_shape: tuple[int, ...]) -> Geometry:
     """The penalty on the image gradient of a filter, Γ of [Laptev15] eq. (5), and the spread of the samples."""
-    pictures = basis.astype(np.float64).reshape(*image_shape, -1)
-    differences = [np.diff(pictures, axis=axis).reshape(-1, pictures.shape[-1]) for axis in (0, 1)]
+    images = basis.astype(np.float64).reshape(*image_shape, -1)
+    differences = [np.diff(images, axis=axis).reshape(-1, images.shape[-1]) for axis in (0, 1)]
     penalty = differences[0].T @ differences[0] + differences[1].T @ differences[1]
     variance = np.mean([part.var(axis=0, dtype=np.float64) for part in orbits.coordinates], axis=0)
     # An image of one pixel has no gradient: then plain ridge regression keeps the problem well posed.

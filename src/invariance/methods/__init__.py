@@ -1,4 +1,4 @@
-"""The library's methods ready for folders of pictures: choosing one, comparing them, and what should not matter."""
+"""The library's methods ready for folders of images: choosing one, comparing them, and what should not matter."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Which invariance? Candidates tried one by one and together, and what each does to the share of pictures right."""
+"""Which invariance? Candidates tried one by one and together, and what each does to the share of images right."""
 
 import time
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from invariance.images import encode_labels
 from invariance.methods.advice_candidates import TEXTURE, WHOLE, Candidate, add_part, name_together, text_together
 from invariance.methods.advice_findings import HELPS, TEXTURE_VIEW, UNCLEAR, WHOLE_VIEW, Advice, Finding
 from invariance.methods.catalogue import LARGE
+from invariance.methods.facts import SIDE, as_squares, learn_facts
 from invariance.methods.invariant_distances import filter_responses, least_distances, texture_distances
 from invariance.methods.left_out import left_out_probabilities
 from invariance.methods.paired import (
@@ -21,38 +22,37 @@ from invariance.methods.paired import (
     lead_in_errors,
     quadratic_losses,
 )
-from invariance.methods.pictures import SIDE, as_squares, learn_facts
 from invariance.methods.trial import draw_folds
 from invariance.transformations.parsing import parse_transformations
 
-MOST = 1000  # pictures that are compared with each other
+MOST = 1000  # images that are compared with each other
 MOST_MEMBERS = 300  # of a combination
 MOST_PARTS = 3
 NO_TIME = "too little time was left"
 
 
 def advise(
-    pictures: Sequence[np.ndarray],
+    images: Sequence[np.ndarray],
     labels: Any,
     budget: float = 120.0,
     most: int = MOST,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Advice:
-    """Try what might not matter about pictures (h, w) or (h, w, c) of any sizes, and say what to ignore.
+    """Try what might not matter about images (h, w) or (h, w, c) of any sizes, and say what to ignore.
 
-    Each of at most `most` pictures is classified by all the others, by distances that ignore something; what comes out
-    is compared with distances that ignore nothing, picture by picture. What fits into `budget` seconds is tried, all of
-    it on the same pictures. `random_state` draws pictures where there are more, and finds the words of textures.
+    Each of at most `most` images is classified by all the others, by distances that ignore something; what comes out
+    is compared with distances that ignore nothing, image by image. What fits into `budget` seconds is tried, all of
+    it on the same images. `random_state` draws images where there are more, and finds the words of textures.
     """
     started = time.monotonic()
     deadline = started + check_number("budget", budget, 0)
-    classes, codes = encode_labels(labels, len(pictures))
+    classes, codes = encode_labels(labels, len(images))
     if len(classes) < 2:
-        raise ValueError(f"advice needs pictures of at least two classes; got '{classes[0]}' only. Add another folder.")
+        raise ValueError(f"advice needs images of at least two classes; got '{classes[0]}' only. Add another folder.")
     rows = np.sort(np.concatenate(draw_folds(labels, 2, most, random_state)[0]))
-    facts = learn_facts(pictures, codes)
-    bench = _Bench([pictures[row] for row in rows], codes[rows], deadline, n_jobs)
+    facts = learn_facts(images, codes)
+    bench = _Bench([images[row] for row in rows], codes[rows], deadline, n_jobs)
     bench.try_whole()
     if min(facts.height, facts.width) >= LARGE:
         bench.try_textures(random_state)
@@ -86,11 +86,11 @@ def advise(
 
 
 class _Bench:
-    """The pictures, what was found about them so far, and the time that is left."""
+    """The images, what was found about them so far, and the time that is left."""
 
-    def __init__(self, pictures: list[np.ndarray], codes: np.ndarray, deadline: float, n_jobs: int | None):
-        self.pictures, self.codes, self.deadline, self.n_jobs = pictures, codes, deadline, n_jobs
-        self.squares = as_squares(pictures, SIDE, 1)
+    def __init__(self, images: list[np.ndarray], codes: np.ndarray, deadline: float, n_jobs: int | None):
+        self.images, self.codes, self.deadline, self.n_jobs = images, codes, deadline, n_jobs
+        self.squares = as_squares(images, SIDE, 1)
         self.plain: dict[str, Finding] = {}
         self.findings: list[Finding] = []
         self.untried: dict[str, str] = {}
@@ -106,11 +106,11 @@ class _Bench:
     def try_textures(self, seed: int) -> None:
         """Compare words of filter responses at every level of invariance."""
         started = time.monotonic()
-        filter_responses(self.pictures[:1], 1)
-        if not self._has_time((time.monotonic() - started) * len(self.pictures)):
+        filter_responses(self.images[:1], 1)
+        if not self._has_time((time.monotonic() - started) * len(self.images)):
             self.untried[TEXTURE_VIEW] = NO_TIME
             return
-        responses = filter_responses(self.pictures, self.n_jobs)
+        responses = filter_responses(self.images, self.n_jobs)
         seconds = 0.0
         for level, parts in track(TEXTURE.items(), "trying invariances of textures", len(TEXTURE)):
             if parts and not self._has_time(seconds):

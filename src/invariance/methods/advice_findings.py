@@ -6,17 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from invariance.methods.advice_candidates import Candidate, name_together, text_together
+from invariance.methods.facts import Facts
 from invariance.methods.paired import LEVEL, Difference
-from invariance.methods.pictures import Facts
 
 SAME = 0.02  # a difference in the share right that is too small to matter
-WHOLE_VIEW, TEXTURE_VIEW = "whole pictures", "textures"
+WHOLE_VIEW, TEXTURE_VIEW = "whole images", "textures"
 HELPS, HURTS, NO_DIFFERENCE, UNCLEAR = "helps", "hurts", "no difference", "unclear"
 FEW = 200
 
 
 class Finding(NamedTuple):
-    """What ignoring something does: the classes (n,) pictures get, their losses, the difference to ignoring nothing.
+    """What ignoring something does: the classes (n,) images get, their losses, the difference to ignoring nothing.
 
     `p` is the chance that the lower or higher losses are chance, corrected for all that were tried. `verdict` is
     "helps" or "hurts" where it is below 5 % and the share right says the same, "no difference" where the share right
@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """The share of pictures right."""
+        """The share of images right."""
         return float(self.is_right.mean())
 
     def __repr__(self) -> str:
@@ -67,9 +67,9 @@ class Advice(NamedTuple):
     """What to ignore, and why.
 
     text : for `--invariant-to`, "identity" to ignore nothing; advised : the finding that it comes from; view : how
-    pictures were compared in it; plain : the finding of ignoring nothing, for each view; findings : of each candidate
-    and view; combinations : of several candidates; untried : names and why; facts : of all pictures; classes, rows (n,)
-    and codes (n,) : the class names, which pictures were compared, and their classes.
+    images were compared in it; plain : the finding of ignoring nothing, for each view; findings : of each candidate
+    and view; combinations : of several candidates; untried : names and why; facts : of all images; classes, rows (n,)
+    and codes (n,) : the class names, which images were compared, and their classes.
     """
 
     text: str
@@ -106,9 +106,9 @@ class Advice(NamedTuple):
             hint = ""
             if best is not None and best.verdict == UNCLEAR and best.difference.share > 0:
                 hint = f" Most promising, but it may be chance: {best.name} ({_points(best)})."
-            return f"Tell it nothing: no invariance is shown to help on these pictures.{hint}"
+            return f"Tell it nothing: no invariance is shown to help on these images.{hint}"
         return (
-            f"Ignore {self.advised.name}: {self.advised.accuracy:.1%} of the pictures are then right, "
+            f"Ignore {self.advised.name}: {self.advised.accuracy:.1%} of the images are then right, "
             f"{plain.accuracy:.1%} without ({_points(self.advised)})."
         )
 
@@ -116,7 +116,7 @@ class Advice(NamedTuple):
     def reasons(self) -> list[str]:
         """What was compared, what helps, hurts, makes no difference or is unclear, and what to keep in mind."""
         n, facts = len(self.rows), self.facts
-        drawn = f"; {n} of them, drawn at random, were compared" if n < facts.n_pictures else ""
+        drawn = f"; {n} of them, drawn at random, were compared" if n < facts.n_images else ""
         said = [f"{facts.sentence[0].upper()}{facts.sentence[1:]}{drawn}.", self._compared()]
         for verdict, word in ((HELPS, "Helps"), (HURTS, "Hurts")):
             found = [f"{f.name} ({_points(f)}{self._confusion(f)})" for f in self.of_view(self.view, verdict)]
@@ -157,14 +157,14 @@ class Advice(NamedTuple):
                 "worse, while the share right alone could be chance."
             )
         if len(self.rows) < FEW:
-            said.append(f"{len(self.rows)} pictures are few: only large differences can be told from chance.")
+            said.append(f"{len(self.rows)} images are few: only large differences can be told from chance.")
         if len(self.advised.parts) > 1:
-            said.append("The combination was chosen on these pictures: on new ones expect to gain a little less.")
+            said.append("The combination was chosen on these images: on new ones expect to gain a little less.")
         said.append(
-            "The shares are of a plain comparison of pictures; what the methods of this library gain, "
+            "The shares are of a plain comparison of images; what the methods of this library gain, "
             "`invariance compare` tells."
         )
-        return [*said, "If several pictures show the same thing or moment, all of this looks surer than it is."]
+        return [*said, "If several images show the same thing or moment, all of this looks surer than it is."]
 
 
 def _points(finding: Finding) -> str:

@@ -1,4 +1,4 @@
-"""The method for a set of pictures: chosen by trying some out on pictures held out, within a budget of seconds."""
+"""The method for a set of images: chosen by trying some out on images held out, within a budget of seconds."""
 
 import time
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from invariance._core.checks import check_number
 from invariance._core.progress import track
 from invariance.images import encode_labels
 from invariance.methods.catalogue import COMBINED, COMBINED_TIMES, LARGE, METHODS
-from invariance.methods.classifier import PictureClassifier
+from invariance.methods.classifier import ImageClassifier
+from invariance.methods.facts import Facts, learn_facts
 from invariance.methods.forecast import Forecast, Timing
-from invariance.methods.pictures import Facts, learn_facts
-from invariance.methods.trial import Fold, Trial, draw_folds, try_out
+from invariance.methods.trial import Fold, Trial, cross_validate, draw_folds
 from invariance.transformations import TransformationSet
 
-N_FIRST = 40  # pictures that methods are first tried on, mostly to see how long they take
-TIMES_MORE = 6  # pictures in the next round
+N_FIRST = 40  # images that methods are first tried on, mostly to see how long they take
+TIMES_MORE = 6  # images in the next round
 N_FOLDS, N_FOLDS_EARLY = 5, 2  # in the last round, and in those before
 CHEAP_SHARE = 0.6  # of the time left that the others may take in a round
 FIRST_SHARE, FIRST_TRIAL = 0.4, 0.15  # of the budget: after these no further method, no second fold, at first
@@ -30,11 +30,11 @@ NO_TIME = ("the time was needed for the others", "there was no time for it")
 class Choice(NamedTuple):
     """The classifier chosen, not fitted yet; the trials of the last round, best first; why the others are not there.
 
-    `n_learned` is how many pictures the winner learned from there. `reason` says in plain words what was tried, with
+    `n_learned` is how many images the winner learned from there. `reason` says in plain words what was tried, with
     figures, and why the winner won.
     """
 
-    classifier: PictureClassifier
+    classifier: ImageClassifier
     trials: list[Trial]
     skipped: dict[str, str]
     reason: str
@@ -42,39 +42,39 @@ class Choice(NamedTuple):
 
 
 def choose(
-    pictures: Sequence[np.ndarray],
+    images: Sequence[np.ndarray],
     labels: Any,
     transformations: TransformationSet | None = None,
     budget: float = 300.0,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Choice:
-    """Choose a method for pictures (h, w) or (h, w, c) and their labels (n,), so that fitting it ends in time.
+    """Choose a method for images (h, w) or (h, w, c) and their labels (n,), so that fitting it ends in time.
 
-    Methods are tried in rounds of 40, 240, 1440, ... pictures and at last all. A method goes on if it is not clearly
+    Methods are tried in rounds of 40, 240, 1440, ... images and at last all. A method goes on if it is not clearly
     worse than the best and if trying and fitting it are expected to fit into what is left of `budget` seconds; if it
     is alone, straight to the last round, where it meets the trade-off. Of those of the last round, the one that is
-    most often right is chosen; of those within one standard error of it (of the difference, on the same pictures), the
+    most often right is chosen; of those within one standard error of it (of the difference, on the same images), the
     quickest to classify.
 
     What is tried depends on the speed of the machine, so the same seed may choose another method elsewhere.
     """
     check_number("budget", budget, 0)
-    _, codes = encode_labels(labels, len(pictures))
-    facts = learn_facts(pictures, codes)
+    _, codes = encode_labels(labels, len(images))
+    facts = learn_facts(images, codes)
     candidates, skipped = _candidates(facts)
     classifiers = {
-        name: PictureClassifier(name, transformations, n_jobs=n_jobs, random_state=random_state) for name in candidates
+        name: ImageClassifier(name, transformations, n_jobs=n_jobs, random_state=random_state) for name in candidates
     }
     if np.bincount(codes).max() < 3:
         name = candidates[0]
-        reason = f"No class has three pictures, so nothing could be tried; '{name}' is the first choice for such few."
-        return Choice(classifiers[name], [], dict.fromkeys(candidates[1:], "too few pictures") | skipped, reason, 0)
-    contest = _Contest(pictures, labels, classifiers, skipped, budget)
+        reason = f"No class has three images, so nothing could be tried; '{name}' is the first choice for such few."
+        return Choice(classifiers[name], [], dict.fromkeys(candidates[1:], "too few images") | skipped, reason, 0)
+    contest = _Contest(images, labels, classifiers, skipped, budget)
     for size in _sizes(facts):
-        if contest.is_settled and size < len(pictures):
+        if contest.is_settled and size < len(images):
             continue
-        if not contest.hold_round(draw_folds(labels, N_FOLDS, size, random_state), is_last=size == len(pictures)):
+        if not contest.hold_round(draw_folds(labels, N_FOLDS, size, random_state), is_last=size == len(images)):
             break
     return contest.end()
 
@@ -84,13 +84,13 @@ class _Contest:
 
     def __init__(
         self,
-        pictures: Sequence[np.ndarray],
+        images: Sequence[np.ndarray],
         labels: Any,
-        classifiers: dict[str, PictureClassifier],
+        classifiers: dict[str, ImageClassifier],
         skipped: dict[str, str],
         budget: float,
     ):
-        self.pictures, self.labels, self.classifiers, self.skipped = pictures, labels, classifiers, skipped
+        self.images, self.labels, self.classifiers, self.skipped = images, labels, classifiers, skipped
         self.budget, self.deadline = budget, time.monotonic() + budget
         self.forecasts = {name: Forecast(METHODS[name].growth) for name in classifiers}
         self.contenders = [name for name in classifiers if name != COMBINED]
@@ -113,8 +113,8 @@ class _Contest:
         if is_last and COMBINED in self.classifiers:
             self.contenders.append(COMBINED)
         earlier, self.trials = self.trials, {}
-        n_pictures = sum(map(len, folds[0]))
-        for name in track(list(self.contenders), f"trying methods on {n_pictures} pictures"):
+        n_images = sum(map(len, folds[0]))
+        for name in track(list(self.contenders), f"trying methods on {n_images} images"):
             objection = self._objection(name, folds[0])
             if not objection:
                 objection = self._try(name, folds if is_last else folds[:N_FOLDS_EARLY])
@@ -135,10 +135,10 @@ class _Contest:
         """The best of those that can be fitted in the time left, or the quickest to fit if none can."""
         if not self.trials:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.skipped.items())
-            raise ValueError(f"no method could learn from these pictures. {reasons}")
+            raise ValueError(f"no method could learn from these images. {reasons}")
         skipped = {name: why for name, why in self.skipped.items() if name not in self.trials}
         ranked = sorted(self.trials.values(), key=lambda trial: -trial.accuracy)
-        seconds = {trial.name: self.forecasts[trial.name].fit(len(self.pictures)) for trial in ranked}
+        seconds = {trial.name: self.forecasts[trial.name].fit(len(self.images)) for trial in ranked}
         left = self._left()
         in_time = [trial for trial in ranked if seconds[trial.name] <= left]
         far_ahead = len(ranked) > 1 and all(_is_clearly_worse(trial, ranked[0], N_ERRORS) for trial in ranked[1:])
@@ -154,8 +154,8 @@ class _Contest:
             if trial is not winner and trial.accuracy >= winner.accuracy and seconds[trial.name] > left:
                 why += f"; '{trial.name}' would take about {seconds[trial.name]:.0f} s to fit"
         n_learned = max(self.forecasts[winner.name].timings)[0]
-        if 2 * n_learned < len(self.pictures):
-            why += f"; there was no time to learn from more than {n_learned} pictures before choosing"
+        if 2 * n_learned < len(self.images):
+            why += f"; there was no time to learn from more than {n_learned} images before choosing"
         if COMBINED in self.classifiers and COMBINED not in {**self.trials, **skipped}:
             skipped[COMBINED] = NO_TIME[1]
         reason = f"{_what_was_tried(ranked)} {why[0].upper()}{why[1:]}."
@@ -177,11 +177,11 @@ class _Contest:
             spare = FIRST_TRIAL * self.budget  # a second fold, because the first also loads compiled code
         stop = time.monotonic() + spare - self._seconds_of_fold(name, folds[0])
         try:
-            trial = try_out(name, self.classifiers[name], self.pictures, self.labels, folds, stop)
+            trial = cross_validate(name, self.classifiers[name], self.images, self.labels, folds, stop)
         except ValueError as error:
             return f"it failed: {error}"
         self.trials[name] = trial
-        self.forecasts[name].timings.append(Timing(len(folds[0][0]), trial.fit_seconds, trial.picture_seconds))
+        self.forecasts[name].timings.append(Timing(len(folds[0][0]), trial.fit_seconds, trial.image_seconds))
         return ""
 
     def _objection(self, name: str, fold: Fold) -> str:
@@ -207,14 +207,14 @@ class _Contest:
         return max([self._seconds_of_fit(name), *affordable[:1]])
 
     def _seconds_of_fit(self, name: str) -> float:
-        """Expected seconds of fitting all pictures; 0 where one quick trial says too little about so many more."""
-        n_pictures = len(self.pictures)
+        """Expected seconds of fitting all images; 0 where one quick trial says too little about so many more."""
+        n_images = len(self.images)
         if name == COMBINED and not self.forecasts[name].timings:
             return COMBINED_TIMES * sum(map(self._seconds_of_fit, self.trials))
         timings = self.forecasts[name].timings
-        if not timings or (len(timings) == 1 and n_pictures > 2 * TIMES_MORE * timings[0].n_pictures):
+        if not timings or (len(timings) == 1 and n_images > 2 * TIMES_MORE * timings[0].n_images):
             return 0.0
-        return self.forecasts[name].fit(n_pictures)
+        return self.forecasts[name].fit(n_images)
 
     def _seconds_of_fold(self, name: str, fold: Fold) -> float:
         if name == COMBINED and not self.forecasts[name].timings:
@@ -238,42 +238,42 @@ class _Contest:
             if trial.name in self.contenders:
                 continue
             compared = f"{_right(trial)} right, where '{ranked[0].name}' had {_right(ranked[0])}"
-            self.skipped[trial.name] = f"on {trial.is_judged.sum()} pictures {compared}"
+            self.skipped[trial.name] = f"on {trial.is_judged.sum()} images {compared}"
 
 
 def _candidates(facts: Facts) -> tuple[list[str], dict[str, str]]:
-    """Methods by the size of the pictures, the likeliest to be quick and good first; and why others are none."""
+    """Methods by the size of the images, the likeliest to be quick and good first; and why others are none."""
     names = ["codebook", "jungle", "hierarchy", "tangent", "texture", "objects", COMBINED]
     skipped: dict[str, str] = {}
     if facts.side < LARGE:
         names = ["tangent", *names[:3], COMBINED]
-        too_small = f"pictures of {facts.height} x {facts.width} pixels are too small for it"
+        too_small = f"images of {facts.height} x {facts.width} pixels are too small for it"
         skipped |= {"texture": too_small, "objects": too_small}
     for name in list(names):
-        if facts.n_pictures > METHODS[name].most:
+        if facts.n_images > METHODS[name].most:
             names.remove(name)
-            skipped[name] = f"it takes at most {METHODS[name].most} pictures"
+            skipped[name] = f"it takes at most {METHODS[name].most} images"
     return names, skipped
 
 
 def _sizes(facts: Facts) -> list[int]:
-    """Numbers of pictures in the rounds; the last has all."""
+    """Numbers of images in the rounds; the last has all."""
     sizes, size = [], max(N_FIRST, 4 * facts.n_classes)
-    while 1.5 * size < facts.n_pictures:
+    while 1.5 * size < facts.n_images:
         sizes.append(size)
         size *= TIMES_MORE
-    return [*sizes, facts.n_pictures]
+    return [*sizes, facts.n_images]
 
 
 def _behind(trial: Trial, best: Trial) -> tuple[float, float]:
-    """How much smaller its share right is on the pictures that both were tried on, and the standard error of that."""
+    """How much smaller its share right is on the images that both were tried on, and the standard error of that."""
     both = trial.is_judged & best.is_judged
     difference = best.is_right[both].astype(float) - trial.is_right[both]
     return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
 
 
 def _is_clearly_worse(trial: Trial, best: Trial, n_errors: float) -> bool:
-    """Whether it errs twice as often, by so many standard errors; with more pictures a smaller gap may close."""
+    """Whether it errs twice as often, by so many standard errors; with more images a smaller gap may close."""
     behind, error = _behind(trial, best)
     return 1 - trial.accuracy > 2 * (1 - best.accuracy) and behind > n_errors * error
 
@@ -282,7 +282,7 @@ def _best(ranked: list[Trial]) -> tuple[Trial, str]:
     """The quickest to classify of those within one standard error of the first, and why."""
     first = ranked[0]
     close = [trial for trial in ranked if trial is first or np.less_equal(*_behind(trial, first))]
-    winner = min(close, key=lambda trial: trial.picture_seconds)
+    winner = min(close, key=lambda trial: trial.image_seconds)
     if len(ranked) == 1:
         return winner, f"'{winner.name}' is the only one that could be tried and fitted in time"
     if len(close) == 1:
@@ -293,7 +293,7 @@ def _best(ranked: list[Trial]) -> tuple[Trial, str]:
 
 def _what_was_tried(ranked: list[Trial]) -> str:
     listed = ", ".join(f"{trial.name} {_right(trial)} of {trial.is_judged.sum()}" for trial in ranked)
-    return f"Pictures held out and classified right: {listed}."
+    return f"Images held out and classified right: {listed}."
 
 
 def _seen(trial: Trial | None) -> str:

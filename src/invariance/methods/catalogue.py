@@ -1,4 +1,4 @@
-"""The library's methods, each ready for pictures: what it is for, how many it takes, and how it is made from Φ."""
+"""The library's methods, each ready for images: what it is for, how many it takes, and how it is made from Φ."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,24 +11,24 @@ from invariance.codebooks import BagOfFeatures, CodebookClassifier, WordHistogra
 from invariance.descriptors import ColourGrid, DenseSift, HslPatches, MaximumResponses
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import JungleClassifier
-from invariance.methods.pictures import Facts
+from invariance.methods.facts import Facts
 from invariance.tangents import JitteredDistance, TangentDistance
-from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffClassifier, room_kernels
+from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffClassifier, default_kernels
 from invariance.transformations import Identity, Rotations, Scales, Shifts, TransformationSet
 from invariance.transformations.sets import parts_of
 
 Phi = TransformationSet | None
-LARGE = 64  # pixels a side from which local descriptors have something to see
-WORDS_A_PICTURE = 10  # at most
+LARGE = 64  # pixels per side from which local descriptors have something to see
+WORDS_A_IMAGE = 10  # at most
 
 
 class Method(NamedTuple):
-    """A way to classify pictures.
+    """A way to classify images.
 
     `make(phi, facts, common)` gives an estimator, `common` being its random_state and n_jobs. `whole` says that it
-    compares whole pictures of one size, `grey` that it ignores colours, `copies` that it knows Φ only by being shown
-    transformed copies, `most` how many pictures it takes, `growth` the power of their number that its time grows with,
-    `least_side` how many pixels a side pictures must mostly have.
+    compares whole images of one size, `grey` that it ignores colours, `copies` that it knows Φ only by being shown
+    transformed copies, `most` how many images it takes, `growth` the power of their number that its time grows with,
+    `min_side` how many pixels per side images must mostly have.
     """
 
     what: str
@@ -38,7 +38,7 @@ class Method(NamedTuple):
     copies: bool = False
     most: int = 10_000
     growth: int = 1
-    least_side: int = 1
+    min_side: int = 1
 
 
 def _jungle(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
@@ -75,10 +75,10 @@ def _objects(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
 
 
 def _tradeoff(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
-    kernels = room_kernels(phi, **common)
+    kernels = default_kernels(phi, **common)
     if facts.side >= LARGE:
         kernels += _object_kernels(facts, common)
-    return _machine(kernels, common, sigma="held out")
+    return _machine(kernels, common, sigma="cv")
 
 
 def _machine(kernels: list[Any], common: dict[str, Any], **settings: Any) -> TradeoffClassifier:
@@ -92,7 +92,7 @@ def _texture_kernel(phi: Phi, common: dict[str, Any]) -> FeatureKernel:
 
 
 def _object_kernels(facts: Facts, common: dict[str, Any]) -> list[FeatureKernel]:
-    most = WORDS_A_PICTURE * facts.n_pictures
+    most = WORDS_A_IMAGE * facts.n_images
     shapes = _words("shape words", DenseSift(6, (8, 12, 18)), min(400, most), common)
     if facts.n_channels == 1:
         return [shapes]
@@ -114,7 +114,7 @@ METHODS = {
     "codebook": Method("visual words of windows at random places and sizes", _codebook, whole=False, copies=True),
     "texture": Method("words of filter responses, for textures", _texture, whole=False, grey=True, most=3000),
     "objects": Method(
-        "words of shapes and colours, weighed for each class", _objects, whole=False, most=3000, least_side=LARGE
+        "words of shapes and colours, weighed for each class", _objects, whole=False, most=3000, min_side=LARGE
     ),
     "tradeoff": Method("all methods together, weighed for each class", _tradeoff, whole=False, most=1500, growth=2),
 }

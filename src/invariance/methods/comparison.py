@@ -1,4 +1,4 @@
-"""All methods, each by itself and with given invariances, on the same folds of the same pictures."""
+"""All methods, each by itself and with given invariances, on the same folds of the same images."""
 
 import time
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from invariance._core.checks import check_choice, check_number
 from invariance._core.progress import track
 from invariance.images import encode_labels
 from invariance.methods.catalogue import COMBINED, COMBINED_TIMES, LARGE, METHODS
-from invariance.methods.classifier import MAX_COPIES, PictureClassifier
+from invariance.methods.classifier import MAX_COPIES, ImageClassifier
+from invariance.methods.facts import SIDE, Facts, as_squares, learn_facts
 from invariance.methods.paired import LEVEL, compare_paired, correct_for_many
-from invariance.methods.pictures import SIDE, Facts, as_squares, learn_facts
-from invariance.methods.trial import Fold, Trial, draw_folds, try_out
+from invariance.methods.trial import Fold, Trial, cross_validate, draw_folds
 from invariance.transformations import TransformationSet
 from invariance.transformations.parsing import parse_transformations
 from invariance.transformations.sets import with_border
@@ -37,13 +37,13 @@ class OnSquares(ClassifierMixin, BaseEstimator):
         self.n_channels = n_channels
 
     def fit(self, X: Sequence[np.ndarray], y) -> "OnSquares":
-        """Learn from pictures and their labels."""
+        """Learn from images and their labels."""
         self.classifier_ = clone(self.classifier).fit(self._rows(X), y)
         self.classes_ = self.classifier_.classes_
         return self
 
     def predict(self, X: Sequence[np.ndarray]) -> np.ndarray:
-        """The class of every picture."""
+        """The class of every image."""
         return self.classifier_.predict(self._rows(X))
 
     def predict_proba(self, X: Sequence[np.ndarray]) -> np.ndarray:
@@ -75,12 +75,12 @@ class Contestant(NamedTuple):
 
     @property
     def is_among_the_best(self) -> bool:
-        """Whether these pictures cannot tell it from the best."""
+        """Whether these images cannot tell it from the best."""
         return self.p >= LEVEL
 
 
 class Comparison(NamedTuple):
-    """Contestants, the best first; untried : names and why; n_compared : pictures that were held
+    """Contestants, the best first; untried : names and why; n_compared : images that were held
     out; n_drawn : these and those only learned from.
     """
 
@@ -99,7 +99,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    pictures: Sequence[np.ndarray],
+    images: Sequence[np.ndarray],
     labels: Any,
     invariances: Sequence[str] = STANDARD,
     methods: Sequence[str] | None = None,
@@ -110,8 +110,8 @@ def compare(
 ) -> Comparison:
     """Cross-validate methods without and with invariances, written as for `--invariant-to`, within `budget` seconds.
 
-    What is expected to take least is tried first; after the budget no fold is begun. At most `most` pictures are
-    drawn. `methods=None` takes all that suit the pictures.
+    What is expected to take least is tried first; after the budget no fold is begun. At most `most` images are
+    drawn. `methods=None` takes all that suit the images.
     """
     started = time.monotonic()
     deadline = started + check_number("budget", budget, 0)
@@ -119,9 +119,9 @@ def compare(
     phis.update({text: with_border(parse_transformations(text), "edge") for text in invariances})
     for name in methods or ():
         check_choice("methods", name, tuple(METHODS))
-    facts = learn_facts(pictures, encode_labels(labels, len(pictures))[1])
+    facts = learn_facts(images, encode_labels(labels, len(images))[1])
     folds = draw_folds(labels, N_FOLDS, most, random_state)
-    ring = _Ring(pictures, labels, folds, deadline)
+    ring = _Ring(images, labels, folds, deadline)
     for name, peer in PEERS.items():
         ring.let_in(name, None, OnSquares(peer, facts.n_channels))
     untried = {} if methods else _unsuitable(facts, len(folds[0][0]))
@@ -131,7 +131,7 @@ def compare(
     for (text, phi), name in product(phis.items(), chosen):
         try:
             if not _is_known(name, phi, facts):
-                waiting[name, text] = PictureClassifier(name, phi, **common)
+                waiting[name, text] = ImageClassifier(name, phi, **common)
         except ValueError as error:  # it cannot ignore that
             untried[name_of(name, text)] = str(error)
     for _ in track(range(len(waiting)), "comparing methods"):
@@ -146,8 +146,8 @@ def compare(
 class _Ring:
     """Where contestants are tried out, as long as there is time."""
 
-    def __init__(self, pictures: Sequence[np.ndarray], labels: Any, folds: list[Fold], deadline: float):
-        self.pictures, self.labels, self.folds, self.deadline = pictures, labels, folds, deadline
+    def __init__(self, images: Sequence[np.ndarray], labels: Any, folds: list[Fold], deadline: float):
+        self.images, self.labels, self.folds, self.deadline = images, labels, folds, deadline
         self.contestants: list[Contestant] = []
         self.untried: dict[str, str] = {}
 
@@ -160,7 +160,7 @@ class _Ring:
             self.untried[name] = f"too little time was left{about}"
             return
         try:
-            trial = try_out(name, classifier, self.pictures, self.labels, self.folds, self.deadline)
+            trial = cross_validate(name, classifier, self.images, self.labels, self.folds, self.deadline)
         except ValueError as error:
             self.untried[name] = str(error)
             return
@@ -172,7 +172,7 @@ class _Ring:
         The trade-off does the work of all others, and more.
         """
         n_held = len(self.folds[0][1])
-        took = {c.method: c.trial.fit_seconds + n_held * c.trial.picture_seconds for c in self.contestants[::-1]}
+        took = {c.method: c.trial.fit_seconds + n_held * c.trial.image_seconds for c in self.contestants[::-1]}
         phi = getattr(classifier, "transformations", None)
         longer = 1 if phi is None else _times_as_long(method, phi)
         if method == COMBINED and method not in took:
@@ -197,11 +197,9 @@ def name_of(method: str, invariance: str | None) -> str:
 
 def _unsuitable(facts: Facts, n_training: int) -> dict[str, str]:
     """Methods that need not be tried, and why."""
-    why = {
-        name: f"takes at most {method.most} pictures" for name, method in METHODS.items() if n_training > method.most
-    }
+    why = {name: f"takes at most {method.most} images" for name, method in METHODS.items() if n_training > method.most}
     if facts.side < LARGE:
-        too_small = f"for pictures of {LARGE} x {LARGE} pixels or more"
+        too_small = f"for images of {LARGE} x {LARGE} pixels or more"
         why |= {"texture": f"{too_small}; ask for it with --methods", "objects": too_small}
     return why
 
@@ -218,10 +216,10 @@ def _is_known(name: str, phi: TransformationSet | None, facts: Facts) -> bool:
 def _rank(contestants: list[Contestant]) -> list[Contestant]:
     """The largest share right first, the faster first of equals; with the chance that each is as good as the first.
 
-    A standard error is taken off the shares, so that luck with few pictures, where time ran out, puts nobody first.
-    Two are compared on the pictures that both were judged by.
+    A standard error is taken off the shares, so that luck with few images, where time ran out, puts nobody first.
+    Two are compared on the images that both were judged by.
     """
-    ranked = sorted(contestants, key=lambda c: (c.trial.error_of_accuracy - c.trial.accuracy, c.trial.picture_seconds))
+    ranked = sorted(contestants, key=lambda c: (c.trial.error_of_accuracy - c.trial.accuracy, c.trial.image_seconds))
     if len(ranked) < 2:
         return ranked
     best = ranked[0].trial

@@ -1,4 +1,4 @@
-"""A folder of pictures, one sub-folder a class, read so that it fits into memory."""
+"""A folder of images, one sub-folder a class, read so that it fits into memory."""
 
 import os
 from math import isqrt
@@ -8,30 +8,30 @@ from typing import NamedTuple
 import numpy as np
 
 from invariance.images import image_paths, read_class_folder
-from invariance.methods.pictures import LONGEST
+from invariance.methods.facts import MAX_SIDE
 
-MEMORY = 2_000_000_000  # bytes that all pictures together may take
+MEMORY = 2_000_000_000  # bytes that all images together may take
 BYTES_A_PIXEL = 3 * 4
 
 
-class PictureFolder(NamedTuple):
-    """Pictures, labels (n,), their files, what was skipped as (file, reason), and the longest side they may have."""
+class ImageFolder(NamedTuple):
+    """Images, labels (n,), their files, what was skipped as (file, reason), and the max_side side they may have."""
 
-    pictures: list[np.ndarray]
+    images: list[np.ndarray]
     labels: np.ndarray
     paths: list[Path]
     skipped: list[tuple[Path, str]]
-    longest: int
+    max_side: int
 
 
-def read_pictures(folder: str | os.PathLike, strict: bool = False, least_classes: int = 2) -> PictureFolder:
-    """Read `folder/<class>/<picture>`; unreadable ones are an error if `strict`, and listed in `skipped` if not.
+def read_images(folder: str | os.PathLike, strict: bool = False, min_classes: int = 2) -> ImageFolder:
+    """Read `folder/<class>/<image>`; unreadable ones are an error if `strict`, and listed in `skipped` if not.
 
-    Longer sides are cut down to 320 pixels, or to fewer where there are thousands of pictures, so that all together
+    Longer sides are cut down to 320 pixels, or to fewer where there are thousands of images, so that all together
     stay below two gigabytes.
     """
     n_files = max(1, len(image_paths(folder, recursive=True)))
-    longest = min(LONGEST, isqrt(MEMORY // (n_files * BYTES_A_PIXEL)))
+    max_side = min(MAX_SIDE, isqrt(MEMORY // (n_files * BYTES_A_PIXEL)))
     rule = "raise" if strict else "skip"
-    found = read_class_folder(folder, longest=longest, on_error=rule, least_classes=least_classes)
-    return PictureFolder(found.images, found.labels, found.paths, found.skipped, longest)
+    found = read_class_folder(folder, max_side=max_side, on_error=rule, min_classes=min_classes)
+    return ImageFolder(found.images, found.labels, found.paths, found.skipped, max_side)

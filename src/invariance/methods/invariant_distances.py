@@ -1,4 +1,4 @@
-"""Distances between all pictures of a set that ignore what does not matter: of whole pictures, and of textures."""
+"""Distances between all images of a set that ignore what does not matter: of whole images, and of textures."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,14 +10,14 @@ from invariance._core.randomness import make_rng
 from invariance.codebooks.words import find_words, histogram_distances, nearest_words
 from invariance.descriptors.maximum_responses import bank_responses, maximize
 from invariance.descriptors.patch_grid import grid_lines, standardize, weber_contrast
-from invariance.methods.pictures import as_one_kind
+from invariance.methods.facts import as_one_kind
 from invariance.transformations import LinearStack, TransformationSet
 from invariance.transformations.operators import alter
 from invariance.transformations.photometric import even_illumination
 from invariance.transformations.steps import Alteration, Member
 
 N_TOGETHER = 4  # members a job
-LONGEST = 160
+MAX_SIDE = 160
 STEP = 4
 SCALES, N_ORIENTATIONS = (1.0, 2.0, 4.0), 6
 N_WORDS, N_TRAINING = 200, 40_000
@@ -30,10 +30,10 @@ def background_of(squares: np.ndarray) -> float:
 
 
 def least_distances(squares: np.ndarray, phi: TransformationSet, n_jobs: int | None = None) -> np.ndarray:
-    """The mean (n, n) of min_φ |φx - y|² and min_φ |x - φy|² for all pairs of pictures (n, h, w) float32.
+    """The mean (n, n) of min_φ |φx - y|² and min_φ |x - φy|² for all pairs of images (n, h, w) float32.
 
     What a geometric φ brings in from outside has the grey of the background. Evened illumination is compared with
-    evened illumination: a picture whose light was evened is not to look like one whose light was not.
+    evened illumination: an image whose light was evened is not to look like one whose light was not.
     """
     operators = phi.operators(squares.shape[1:])
     background = np.float32(background_of(squares))
@@ -66,13 +66,13 @@ def _least_of_some(squares: np.ndarray, background: np.float32, task: tuple[Memb
     return np.maximum(least, 0, out=least)
 
 
-def filter_responses(pictures: Sequence[np.ndarray], n_jobs: int | None = None) -> list[np.ndarray]:
-    """Responses (42, m) of every picture to edges, bars and spots, from which all levels of invariance are made."""
-    return map_jobs(_responses, as_one_kind(pictures, 1, LONGEST), n_jobs, "looking at textures")
+def filter_responses(images: Sequence[np.ndarray], n_jobs: int | None = None) -> list[np.ndarray]:
+    """Responses (42, m) of every image to edges, bars and spots, from which all levels of invariance are made."""
+    return map_jobs(_responses, as_one_kind(images, 1, MAX_SIDE), n_jobs, "looking at textures")
 
 
-def _responses(picture: np.ndarray) -> np.ndarray:
-    responses = bank_responses(standardize(picture), SCALES, N_ORIENTATIONS)
+def _responses(image: np.ndarray) -> np.ndarray:
+    responses = bank_responses(standardize(image), SCALES, N_ORIENTATIONS)
     rows, columns = (grid_lines(length, STEP) for length in responses.shape[1:])
     return responses[:, rows[:, None], columns].reshape(len(responses), -1)
 

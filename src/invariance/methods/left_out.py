@@ -1,4 +1,4 @@
-"""Every picture classified by all the others, from one matrix of distances and one decomposition of it."""
+"""Every image classified by all the others, from one matrix of distances and one decomposition of it."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ RIDGE = 0.3
 
 
 def left_out_probabilities(distances: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Class probabilities (n, K) of each picture by all others, for distances (n, n) and true classes (n,).
+    """Class probabilities (n, K) of each image by all others, for distances (n, n) and true classes (n,).
 
     Least-squares machines, one a class against all others, on the kernel exp(-2 D / mean D), made definite. With
     H = (K + ridge)⁻¹, less what the offsets take, and coefficients A = H Y, the decision of the machines that were
-    learned without picture i is y_i - a_i / h_ii: no machine is learned twice.
+    learned without image i is y_i - a_i / h_ii: no machine is learned twice.
 
     Least distances over Φ are far from Euclidean, and machines that leave no room for that (support vectors with a
     large C, a small ridge) lose more by it than an invariance gains; with this ridge they do not.

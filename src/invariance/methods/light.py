@@ -1,12 +1,12 @@
-"""Uneven light taken out of pictures, when `Illumination` is among what does not matter.
+"""Uneven light taken out of images, when `Illumination` is among what does not matter.
 
-Every picture is evened, so that evened pictures are compared with evened ones; as a set of transformations, evened
-versions would be compared with the pictures as they are.
+Every image is evened, so that evened images are compared with evened ones; as a set of transformations, evened
+versions would be compared with the images as they are.
 """
 
 import numpy as np
 
-from invariance.methods.pictures import SIDE
+from invariance.methods.facts import SIDE
 from invariance.transformations import Illumination, TransformationSet
 from invariance.transformations.photometric import even_illumination
 from invariance.transformations.sets import Product
@@ -28,9 +28,9 @@ def part_with_light(phi: TransformationSet | None) -> tuple[float | None, Transf
     return (other_width if width is None else width), rest
 
 
-def even_light(picture: np.ndarray, width: float) -> np.ndarray:
-    """A picture (h, w) or (h, w, c) divided by its blur, at mean ½; `width` is in 32nds of its shorter side."""
-    scaled = width * min(picture.shape[:2]) / SIDE
-    divided = even_illumination(np.asarray(picture, np.float32)[None], scaled)[0]
+def even_light(image: np.ndarray, width: float) -> np.ndarray:
+    """An image (h, w) or (h, w, c) divided by its blur, at mean ½; `width` is in 32nds of its shorter side."""
+    scaled = width * min(image.shape[:2]) / SIDE
+    divided = even_illumination(np.asarray(image, np.float32)[None], scaled)[0]
     centred = divided - divided.mean()
     return np.clip(0.5 + centred / (REACH * max(float(centred.std()), 1e-6)), 0, 1)

@@ -1,4 +1,4 @@
-"""Two classifiers on the same pictures: by how much one is better, and whether that could be chance."""
+"""Two classifiers on the same images: by how much one is better, and whether that could be chance."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ LEVEL = 0.05
 class Difference(NamedTuple):
     """How much larger the share right is than that of another: `low` to `high` with 95 % confidence, `p` of chance.
 
-    n_gained, n_lost : pictures that only this one, and that only the other one, has right.
+    n_gained, n_lost : images that only this one, and that only the other one, has right.
     """
 
     share: float
@@ -24,10 +24,10 @@ class Difference(NamedTuple):
 
 
 def compare_paired(is_right: np.ndarray, is_other_right: np.ndarray) -> Difference:
-    """The difference of two classifiers that are right or not about the same pictures (n,).
+    """The difference of two classifiers that are right or not about the same images (n,).
 
-    The chance is that of McNemar's exact test. The interval is Wald's with half a picture added to each of the four
-    cells, after Agresti and Min (2005): it stays honest where few pictures or none tell the two apart.
+    The chance is that of McNemar's exact test. The interval is Wald's with half an image added to each of the four
+    cells, after Agresti and Min (2005): it stays honest where few images or none tell the two apart.
     """
     n = len(is_right)
     n_gained = int(np.count_nonzero(is_right & ~is_other_right))
@@ -41,20 +41,20 @@ def compare_paired(is_right: np.ndarray, is_other_right: np.ndarray) -> Differen
 
 
 def quadratic_losses(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """How far the probabilities (n, K) are from certainty of the true classes (n,), squared: 0 to 2 a picture."""
+    """How far the probabilities (n, K) are from certainty of the true classes (n,), squared: 0 to 2 an image."""
     return ((probabilities - np.eye(probabilities.shape[1])[codes]) ** 2).sum(axis=1)
 
 
 def lead_in_errors(losses: np.ndarray, other_losses: np.ndarray) -> float:
-    """By how many standard errors the mean of the losses (n,) is below that of others on the same pictures."""
+    """By how many standard errors the mean of the losses (n,) is below that of others on the same images."""
     gains = other_losses - losses
     deviation = float(gains.std(ddof=1))
     return float(gains.mean()) * np.sqrt(len(gains)) / deviation if deviation > 0 else 0.0
 
 
-def chance_of_lead(errors: float, n_pictures: int) -> float:
+def chance_of_lead(errors: float, n_images: int) -> float:
     """The chance of a lead of so many standard errors either way, by the paired t-test."""
-    return float(2 * t.sf(abs(errors), n_pictures - 1))
+    return float(2 * t.sf(abs(errors), n_images - 1))
 
 
 def correct_for_many(p_values: Sequence[float]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How a classifier does on pictures that it has not seen: the same folds for all that are to be compared."""
+"""How a classifier does on images that it has not seen: the same folds for all that are to be compared."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -11,15 +11,15 @@ from sklearn.model_selection import StratifiedKFold
 from invariance.images import encode_labels
 
 Fold = tuple[np.ndarray, np.ndarray]
-NEEDED = 2  # pictures of every class that most methods need to learn
+NEEDED = 2  # images of every class that most methods need to learn
 
 
 class Trial(NamedTuple):
-    """What a classifier made of the pictures that were held out.
+    """What a classifier made of the images that were held out.
 
-    `probabilities` (n, K) and `is_right` (n,) are those of the pictures of the folds that were tried; `is_judged` (n,)
+    `probabilities` (n, K) and `is_right` (n,) are those of the images of the folds that were tried; `is_judged` (n,)
     says which these are. Seconds are for fitting once (the quickest of the folds: the first also pays for loading
-    compiled code), and for classifying one picture.
+    compiled code), and for classifying one image.
     """
 
     name: str
@@ -28,11 +28,11 @@ class Trial(NamedTuple):
     is_right: np.ndarray
     is_judged: np.ndarray
     fit_seconds: float
-    picture_seconds: float
+    image_seconds: float
 
     @property
     def accuracy(self) -> float:
-        """The share of the judged pictures that are classified right."""
+        """The share of the judged images that are classified right."""
         return float(self.is_right[self.is_judged].mean())
 
     @property
@@ -43,9 +43,9 @@ class Trial(NamedTuple):
 
 
 def draw_folds(labels: Any, n_folds: int = 5, most: int | None = None, seed: int = 0) -> list[Fold]:
-    """Rows to learn from and rows held out, stratified; of at most `most` pictures drawn at random, if given.
+    """Rows to learn from and rows held out, stratified; of at most `most` images drawn at random, if given.
 
-    Where a class has fewer pictures than folds, there are as many folds as it has pictures. Classes of two pictures are
+    Where a class has fewer images than folds, there are as many folds as it has images. Classes of two images are
     always learned from and never held out, because most methods need two of every class.
     """
     classes, codes = encode_labels(labels)
@@ -55,19 +55,19 @@ def draw_folds(labels: Any, n_folds: int = 5, most: int | None = None, seed: int
         rows = _draw_evenly(codes, most, rng)
     counts = np.bincount(codes[rows])
     if counts.min() < NEEDED:
-        raise ValueError(f"class '{classes[counts.argmin()]}' has one picture only; add another.")
+        raise ValueError(f"class '{classes[counts.argmin()]}' has one image only; add another.")
     spared = rows[counts[codes[rows]] > NEEDED]
     if len(spared) == 0:
-        raise ValueError(f"no class has more than {NEEDED} pictures, so that none can be held out. Add pictures.")
+        raise ValueError(f"no class has more than {NEEDED} images, so that none can be held out. Add images.")
     n_folds = min(n_folds, int(counts[counts > NEEDED].min()))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(spared, codes[spared])
     return [(np.setdiff1d(rows, spared[held]), spared[held]) for _, held in folds]
 
 
-def try_out(
+def cross_validate(
     name: str,
     classifier: Any,
-    pictures: Sequence[np.ndarray],
+    images: Sequence[np.ndarray],
     labels: Any,
     folds: Iterable[Fold],
     deadline: float | None = None,
@@ -76,28 +76,28 @@ def try_out(
 
     One fold is tried in any case.
     """
-    classes, codes = encode_labels(labels, len(pictures))
-    probabilities = np.zeros((len(pictures), len(classes)))
-    is_judged = np.zeros(len(pictures), bool)
+    classes, codes = encode_labels(labels, len(images))
+    probabilities = np.zeros((len(images), len(classes)))
+    is_judged = np.zeros(len(images), bool)
     fit_seconds: list[float] = []
     predict_seconds = 0.0
     for training, held in folds:
         if fit_seconds and deadline is not None and time.monotonic() > deadline:
             break
         started = time.perf_counter()
-        fitted = clone(classifier).fit([pictures[row] for row in training], classes[codes[training]])
+        fitted = clone(classifier).fit([images[row] for row in training], classes[codes[training]])
         fit_seconds.append(time.perf_counter() - started)
         started = time.perf_counter()
-        probabilities[held] = fitted.predict_proba([pictures[row] for row in held])
+        probabilities[held] = fitted.predict_proba([images[row] for row in held])
         predict_seconds += time.perf_counter() - started
         is_judged[held] = True
     is_right = is_judged & (probabilities.argmax(axis=1) == codes)
-    picture_seconds = predict_seconds / max(1, int(is_judged.sum()))
-    return Trial(name, classifier, probabilities, is_right, is_judged, min(fit_seconds), picture_seconds)
+    image_seconds = predict_seconds / max(1, int(is_judged.sum()))
+    return Trial(name, classifier, probabilities, is_right, is_judged, min(fit_seconds), image_seconds)
 
 
 def _draw_evenly(codes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """About `most` rows, each class keeping its share but no fewer than three pictures, if it has them."""
+    """About `most` rows, each class keeping its share but no fewer than three images, if it has them."""
     share = most / len(codes)
     rows = [rng.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
     return np.sort(np.concatenate([some[: max(NEEDED + 1, round(share * len(some)))] for some in rows]))

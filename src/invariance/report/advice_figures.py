@@ -1,4 +1,4 @@
-"""Advice on invariances in a picture: what ignoring each thing does to the share of pictures right."""
+"""Advice on invariances in an image: what ignoring each thing does to the share of images right."""
 
 from matplotlib.figure import Figure
 
@@ -13,7 +13,7 @@ MARKERS = {HELPS: "^", HURTS: "v", NO_DIFFERENCE: "s", UNCLEAR: "o"}  # for eyes
 def advice_figure(advice: Advice) -> Figure:
     """Differences in the share right to ignoring nothing, in points, with their 95 % intervals; the best first.
 
-    One panel a way of comparing pictures, the one that leads first; combinations stand below the single ones, what is
+    One panel a way of comparing images, the one that leads first; combinations stand below the single ones, what is
     advised in bold.
     """
     views = sorted(advice.plain, key=lambda view: view != advice.view)
@@ -32,7 +32,7 @@ def advice_figure(advice: Advice) -> Figure:
         axes.set_title(
             f"{view}: {100 * advice.plain[view].accuracy:.1f} % right with nothing ignored", fontsize=10, loc="left"
         )
-    all_axes[-1].set_xlabel("difference in pictures right, points")
+    all_axes[-1].set_xlabel("difference in images right, points")
     handles = [
         all_axes[0].plot([], [], MARKERS[verdict], color=COLOURS[verdict], label=verdict)[0] for verdict in COLOURS
     ]

@@ -1,4 +1,4 @@
-"""What a classifier answers to labelled pictures: how often it is right, and how far to trust its probabilities."""
+"""What a classifier answers to labelled images: how often it is right, and how far to trust its probabilities."""
 
 import time
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ MAX_LISTED = 10
 
 
 class Answers(NamedTuple):
-    """Pictures, codes (n,) of their true classes, probabilities (n, K) given, the K classes, and seconds it took."""
+    """Images, codes (n,) of their true classes, probabilities (n, K) given, the K classes, and seconds it took."""
 
-    pictures: Sequence[np.ndarray]
+    images: Sequence[np.ndarray]
     codes: np.ndarray
     probabilities: np.ndarray
     classes: np.ndarray
@@ -47,7 +47,7 @@ class Answers(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where that share lies for all such pictures, with 95 % confidence."""
+        """Where that share lies for all such images, with 95 % confidence."""
         return likely_share(int(self.is_right.sum()), len(self.codes))
 
     @property
@@ -64,8 +64,8 @@ class Answers(NamedTuple):
         return [(int(true), int(given), int(counts[true, given])) for true, given in pairs[order]]
 
     @property
-    def picture_seconds(self) -> float:
-        """Seconds that classifying one picture took."""
+    def image_seconds(self) -> float:
+        """Seconds that classifying one image took."""
         return self.seconds / len(self.codes)
 
 
@@ -94,28 +94,28 @@ def likely_share(n_right: int, n_all: int) -> tuple[float, float]:
     return float(ends.low), float(ends.high)
 
 
-def ask(classifier: Any, pictures: Sequence[np.ndarray], labels: Any) -> Answers:
-    """Classify pictures whose true labels (n,) are known; each must be a class that the classifier has learned.
+def ask(classifier: Any, images: Sequence[np.ndarray], labels: Any) -> Answers:
+    """Classify images whose true labels (n,) are known; each must be a class that the classifier has learned.
 
     A label is the class of the same name, so that 7 and "7" are the same: folders have names only.
     """
     labels = np.asarray(labels)
-    if len(pictures) == 0 or labels.shape != (len(pictures),):
-        raise ValueError(f"labels must be one for each of {len(pictures)} pictures; got shape {labels.shape}.")
+    if len(images) == 0 or labels.shape != (len(images),):
+        raise ValueError(f"labels must be one for each of {len(images)} images; got shape {labels.shape}.")
     code_of = {str(name): code for code, name in enumerate(classifier.classes_)}
     unknown = [str(label) for label in np.unique(labels) if str(label) not in code_of]
     if unknown:
         more = f" and {len(unknown) - 1} other classes" if len(unknown) > 1 else ""
         raise ValueError(
             f"the model has not learned '{unknown[0]}'{more}; it knows {list_names(list(code_of))}. "
-            f"Leave such pictures out, or fit a model with them."
+            f"Leave such images out, or fit a model with them."
         )
     codes = np.array([code_of[str(label)] for label in labels])
     started = time.perf_counter()
-    blocks = [pictures[start : start + N_TOGETHER] for start in range(0, len(pictures), N_TOGETHER)]
+    blocks = [images[start : start + N_TOGETHER] for start in range(0, len(images), N_TOGETHER)]
     probabilities = np.concatenate([classifier.predict_proba(block) for block in track(blocks, "classifying")])
     seconds = time.perf_counter() - started
-    return Answers(pictures, codes, probabilities, classifier.classes_, seconds)
+    return Answers(images, codes, probabilities, classifier.classes_, seconds)
 
 
 def measure_reliability(confidence: np.ndarray, is_right: np.ndarray, n_bins: int = 10) -> Reliability:

@@ -36,9 +36,9 @@ def reliability_figure(reliability: Reliability) -> Figure:
 
 
 def response_figure(degrees: np.ndarray, probabilities: np.ndarray, label: str, ticks: Sequence[float]) -> Figure:
-    """Probabilities (n, T) of the true classes of n pictures, against the degree (T,) to which they were changed.
+    """Probabilities (n, T) of the true classes of n images, against the degree (T,) to which they were changed.
 
-    A thin line is a picture, the thick one their mean; a level line means that the change does not matter.
+    A thin line is an image, the thick one their mean; a level line means that the change does not matter.
     """
     order = np.argsort(degrees)
     figure = Figure(figsize=(3.4, 2.6), layout="constrained")

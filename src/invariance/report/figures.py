@@ -115,7 +115,7 @@ def save_figure(figure: Figure, path: str | os.PathLike) -> None:
     kind = Path(path).suffix.lstrip(".").lower()
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
-        raise ValueError(f"cannot write '{path}': a picture's name must end in one of {', '.join(sorted(known))}.")
+        raise ValueError(f"cannot write '{path}': an image's name must end in one of {', '.join(sorted(known))}.")
     with atomic_path(path) as neighbour, mpl.rc_context(SVG_STYLE):
         figure.savefig(neighbour, format=kind, dpi=150)
 

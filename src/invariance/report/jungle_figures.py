@@ -19,7 +19,7 @@ from invariance.jungles.orbits import Orbits
 from invariance.report.figures import BLUE, ORANGE, image_grid_figure
 from invariance.report.members import describe_member
 
-# Characters of a title that fit above a picture of one inch.
+# Characters of a title that fit above an image of one inch.
 TITLE_WIDTH = 14
 
 
@@ -52,8 +52,8 @@ def largest_filters(model: Any, n: int = 24) -> list[NamedFilter]:
     return sorted(named, key=lambda f: (-f.n_samples, f.jungle, f.node))[: check_count("n", n)]
 
 
-def filter_picture(theta: np.ndarray) -> np.ndarray:
-    """A filter (h, w) or (h, w, c) as a colour picture (h, w', 3) in [0, 1], on its own symmetric scale.
+def filter_image(theta: np.ndarray) -> np.ndarray:
+    """A filter (h, w) or (h, w, c) as a colour image (h, w', 3) in [0, 1], on its own symmetric scale.
 
     One channel: red is above zero, blue below, white is zero. Three: their colours about a middle grey. Any other
     number of channels: one channel beside the other.
@@ -70,7 +70,7 @@ def filters_figure(model: Any, n: int = 24, columns: int = 8) -> Figure:
     """The filters of the `n` nodes that most samples reached, each with its name and how many samples these were."""
     chosen = largest_filters(model, n)
     titles = [f"{f.name}\n{f.n_samples:.0f} images" for f in chosen]
-    return image_grid_figure([filter_picture(f.theta) for f in chosen], titles, columns=columns)
+    return image_grid_figure([filter_image(f.theta) for f in chosen], titles, columns=columns)
 
 
 def winners_figure(model: Any, images: np.ndarray, filter_index: int = 0) -> Figure:
@@ -95,8 +95,8 @@ def winners_figure(model: Any, images: np.ndarray, filter_index: int = 0) -> Fig
         *[textwrap.fill(describe_member(operators.members[t]), TITLE_WIDTH) for t in winners],
         *[f"filter {jungle}.{node}\nresponse {value:.2f}" for value in responses.max(axis=0)],
     ]
-    pictures = [*_brightness(np.concatenate([images, versions])), *[filter_picture(theta)] * len(images)]
-    return image_grid_figure(pictures, titles, columns=len(images))
+    photos = [*_brightness(np.concatenate([images, versions])), *[filter_image(theta)] * len(images)]
+    return image_grid_figure(photos, titles, columns=len(images))
 
 
 def growth_figure(model: Any) -> Figure:

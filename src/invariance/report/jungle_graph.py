@@ -1,6 +1,6 @@
 """A jungle as a graph: layers from top to bottom, class shares and filters at the nodes, edges as wide as their flow.
 
-All lengths are inches. A node is, from top to bottom, the picture of its filter, a bar of its class shares, and the
+All lengths are inches. A node is, from top to bottom, the image of its filter, a bar of its class shares, and the
 number of samples that reached it.
 """
 
@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_count
 from invariance.jungles.dag import Dag, cut_below
 from invariance.report.figures import INK, PALE
-from invariance.report.jungle_figures import filter_picture
+from invariance.report.jungle_figures import filter_image
 
 COLUMN, ROW = 0.82, 1.5
-NODE_WIDTH, PICTURE, BAR, TEXT = 0.56, 0.5, 0.13, 0.17
+NODE_WIDTH, IMAGE, BAR, TEXT = 0.56, 0.5, 0.13, 0.17
 # Layers wider than this are not legible on a page.
 MAX_COLUMNS = 24
 WIDEST_EDGE, THINNEST_EDGE = 7.0, 0.7
@@ -50,15 +50,15 @@ def jungle_figure(model: Any, jungle: int = 0, max_layers: int = 6, class_names:
     dag = _legible_part(whole, check_count("max_layers", max_layers))
     names = [str(name) for name in (model.classes_ if class_names is None else class_names)]
     colours = _class_colours(len(names))
-    pictures = (dag.filters @ model.reduced_.basis.T).reshape(-1, *model.reduced_.image_shape)
+    images = (dag.filters @ model.reduced_.basis.T).reshape(-1, *model.reduced_.image_shape)
     edges = list_edges(dag)
     x, tops = _place_nodes(dag, edges)
     figure, axes = _paper(x, tops, dag, whole, jungle)
     for edge, flow in zip(edges, edge_flows(dag, edges).sum(axis=1), strict=True):
         _draw_edge(axes, edge, x, tops, flow / dag.histogram[0].sum())
     for node in range(dag.n_nodes):
-        picture = filter_picture(pictures[dag.feature[node]]) if dag.feature[node] >= 0 else None
-        _draw_node(axes, node, x[node], tops[node], dag.histogram[node], colours, picture)
+        image = filter_image(images[dag.feature[node]]) if dag.feature[node] >= 0 else None
+        _draw_node(axes, node, x[node], tops[node], dag.histogram[node], colours, image)
     kinds = [Patch(color=colour, label=name) for colour, name in zip(colours, names, strict=True)]
     n_columns = max(1, int(figure.get_size_inches()[0] // (0.8 + 0.085 * max(map(len, names)))))
     figure.legend(handles=kinds, loc="outside lower center", ncols=n_columns, frameon=False, fontsize=9)
@@ -121,7 +121,7 @@ def _place_nodes(dag: Dag, edges: Sequence[Edge]) -> tuple[np.ndarray, np.ndarra
 
 def _paper(x, tops, dag: Dag, whole: Dag, jungle: int):
     """An empty figure on which one unit is one inch, and what it shows in words above."""
-    bottom = np.min(tops - PICTURE * (dag.feature >= 0)) - BAR - TEXT - 0.05
+    bottom = np.min(tops - IMAGE * (dag.feature >= 0)) - BAR - TEXT - 0.05
     width, height = max(np.ptp(x) + COLUMN, 5.0), 0.05 - bottom
     figure = Figure(figsize=(width + 0.1, height + 1.0), layout="constrained")
     axes = figure.subplots()
@@ -136,8 +136,8 @@ def _paper(x, tops, dag: Dag, whole: Dag, jungle: int):
 
 def _draw_edge(axes, edge: Edge, x, tops, share: float) -> None:
     start = x[edge.parent] + {"below": -0.3, "above": 0.3, "handed on": 0.0}[edge.side] * NODE_WIDTH
-    picture = 0 if edge.side == "handed on" else PICTURE
-    above, below = tops[edge.parent] - picture - BAR - TEXT, tops[edge.child]
+    image = 0 if edge.side == "handed on" else IMAGE
+    above, below = tops[edge.parent] - image - BAR - TEXT, tops[edge.child]
     middle = (above + below) / 2
     colour, style = SIDES[edge.side]
     points = [(start, above), (start, middle), (x[edge.child], middle), (x[edge.child], below)]
@@ -153,12 +153,12 @@ def _draw_edge(axes, edge: Edge, x, tops, share: float) -> None:
     )
 
 
-def _draw_node(axes, node: int, x: float, top: float, histogram: np.ndarray, colours, picture) -> None:
-    if picture is not None:
-        height, width = np.array(picture.shape[:2]) * PICTURE / max(picture.shape[:2])
-        extent = (x - width / 2, x + width / 2, top - PICTURE, top - PICTURE + height)
-        axes.imshow(picture, extent=extent, zorder=3, interpolation="nearest")
-        top -= PICTURE
+def _draw_node(axes, node: int, x: float, top: float, histogram: np.ndarray, colours, image) -> None:
+    if image is not None:
+        height, width = np.array(image.shape[:2]) * IMAGE / max(image.shape[:2])
+        extent = (x - width / 2, x + width / 2, top - IMAGE, top - IMAGE + height)
+        axes.imshow(image, extent=extent, zorder=3, interpolation="nearest")
+        top -= IMAGE
     total = histogram.sum()
     ends = x + NODE_WIDTH * (np.append(0, np.cumsum(histogram)) / max(total, 1e-12) - 0.5)
     for start, end, colour in zip(ends[:-1], ends[1:], colours, strict=True):

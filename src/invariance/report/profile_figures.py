@@ -1,4 +1,4 @@
-"""The invariance of representations in pictures: Q-Q plots, and means with deviations, [Wibisono10] fig. 2."""
+"""The invariance of representations in images: Q-Q plots, and means with deviations, [Wibisono10] fig. 2."""
 
 from collections.abc import Mapping
 

@@ -15,7 +15,7 @@ from invariance.report.figures import svg_address
 from invariance.report.provenance import software_versions
 from invariance.report.tiles import tile
 
-# Pictures of more pixels than this do not shrink to the width of a phone.
+# Images of more pixels than this do not shrink to the width of a phone.
 WIDE = 640
 # So many sections are listed at the beginning of the page.
 MANY_SECTIONS = 4
@@ -24,7 +24,7 @@ LONG_FACT = 10
 
 
 class Report:
-    """A titled sequence of sections of text, facts, tables, figures, pictures and code.
+    """A titled sequence of sections of text, facts, tables, figures, images and code.
 
     Every text is escaped, figures are embedded, and nothing is loaded from the network. `settings` are the exact
     parameters and seeds of the run: they stand at the end, with the versions of the software. The same content gives

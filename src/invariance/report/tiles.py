@@ -9,7 +9,7 @@ from PIL import Image
 
 from invariance.images import as_float32, shrink
 
-# Up to this many pixels a side every one of them is shown, as a square.
+# Up to this many pixels per side every one of them is shown, as a square.
 FEW_PIXELS = 64
 JPEG_QUALITY = 85
 

@@ -1,4 +1,4 @@
-"""The weights of a trade-off in pictures: for every task or class, and against the size of the training set."""
+"""The weights of a trade-off in images: for every task or class, and against the size of the training set."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,13 +38,13 @@ def weights_figure(classifier: Any, title: str = "") -> Figure:
 def weights_by_size_figure(
     shares: np.ndarray, sizes: Sequence[int], kernel_names: Sequence[str], title: str = ""
 ) -> Figure:
-    """Mean shares (sizes, tasks, k) of the weights against training images a class, [Varma07] fig. 3."""
+    """Mean shares (sizes, tasks, k) of the weights against training images per class, [Varma07] fig. 3."""
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(kernel_names):
         axes.plot(sizes, shares[:, :, place].mean(axis=1), "o-", color=_colour(place), label=name, markersize=4)
     axes.set_xticks(list(sizes))
-    axes.set(xlabel="training images a class", ylabel="mean share of the weights", ylim=(0, None))
+    axes.set(xlabel="training images per class", ylabel="mean share of the weights", ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8, labelcolor=INK)
     figure.suptitle(title, fontsize=11, wrap=True)

@@ -116,5 +116,5 @@ def _check_size(image: Any) -> None:
     if min(image.shape[:2]) < LEAST_SIDE:
         height, width = image.shape[:2]
         raise ValueError(
-            f"an image must have at least {LEAST_SIDE} pixels a side; got {height} x {width}. Leave it out."
+            f"an image must have at least {LEAST_SIDE} pixels per side; got {height} x {width}. Leave it out."
         )

@@ -49,8 +49,8 @@ class JungleSegmenter(BaseEstimator):
     n_rounds : rounds of context; 1 for none.
     unlabelled : the value of mask pixels that nobody labelled, or None if there are none.
     standardize : whether every image is measured against its own mean and deviation, a channel at a time.
-    n_borrowed : with fewer labelled pixels than this, filters are learned from so many pixels, the rest being those
-        unlabelled ones that a first guess is sure of; 0 never borrows.
+    n_pseudo_labels : with fewer labelled pixels than this, filters are learned from so many pixels, the rest being
+        those unlabelled ones that a first guess is sure of; 0 never borrows.
     n_jungles, max_depth, smoothness, rank : as for `InvariantFeatures`.
     head : "boosting", "linear", or a classifier with `predict_proba`.
     n_trees : of the boosting.
@@ -72,7 +72,7 @@ class JungleSegmenter(BaseEstimator):
         n_rounds=2,
         unlabelled=None,
         standardize=True,
-        n_borrowed=5_000,
+        n_pseudo_labels=5_000,
         n_jungles=1,
         max_depth=5,
         smoothness=1.0,
@@ -90,7 +90,7 @@ class JungleSegmenter(BaseEstimator):
         self.n_rounds = n_rounds
         self.unlabelled = unlabelled
         self.standardize = standardize
-        self.n_borrowed = n_borrowed
+        self.n_pseudo_labels = n_pseudo_labels
         self.n_jungles = n_jungles
         self.max_depth = max_depth
         self.smoothness = smoothness
@@ -182,8 +182,8 @@ class JungleSegmenter(BaseEstimator):
 
     def _learn_filters(self, labelled: Labelled, pixels: Pixels, folds, rng) -> None:
         """Patch size and filters, from the labelled pixels and, if these are few, from borrowed ones."""
-        n_borrowed = check_count("n_borrowed", self.n_borrowed, at_least=0)
-        examples = borrow_pixels(labelled, pixels, n_borrowed, self._make_head(rng), rng, self.n_jobs)
+        n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
+        examples = borrow_pixels(labelled, pixels, n_pseudo_labels, self._make_head(rng), rng, self.n_jobs)
         seed = int(rng.integers(2**31))
 
         def make_filters(size: int, n_examples: int) -> InvariantFeatures:

@@ -4,7 +4,7 @@ from invariance.tradeoff.base import FeatureKernel, ImageKernel
 from invariance.tradeoff.classifier import TradeoffClassifier
 from invariance.tradeoff.kernel import TradeoffKernel
 from invariance.tradeoff.reasoning import class_shares, prior_from, task_similarity, weights_by_size
-from invariance.tradeoff.rooms import room_kernels
+from invariance.tradeoff.rooms import default_kernels
 
 __all__ = [
     "FeatureKernel",
@@ -12,8 +12,8 @@ __all__ = [
     "TradeoffClassifier",
     "TradeoffKernel",
     "class_shares",
+    "default_kernels",
     "prior_from",
-    "room_kernels",
     "task_similarity",
     "weights_by_size",
 ]

@@ -25,7 +25,7 @@ class FeatureKernel(BaseEstimator):
     ----------
     transformer : turns images into vectors; it is fitted to the training images and their labels.
     distance : f, "chi2" (½ Σ (x - y)² / (x + y), for histograms) or "euclidean" (squared).
-    side : images are resized to this many pixels a side first; None leaves them.
+    side : images are resized to this many pixels per side first; None leaves them.
     name : what the weights are called; None takes the transformer's name.
     labelled : whether the transformer is given the labels.
     cost : factor of the classifier's sigma. Features learned from the labels fit the training images better than any

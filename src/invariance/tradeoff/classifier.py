@@ -18,7 +18,7 @@ from invariance.images import encode_labels
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.costs import held_out_costs
 from invariance.tradeoff.held_out import decide, held_out_scores, make_folds, part_of
-from invariance.tradeoff.rooms import room_kernels
+from invariance.tradeoff.rooms import default_kernels
 from invariance.tradeoff.search import search_weights
 from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms, fit_machine, learn_machine
 from invariance.tradeoff.tasks import Task, class_scores, make_tasks
@@ -42,9 +42,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
         all pairs; or (k,) numbers.
     C : of the machines.
-    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter; "held out"
+    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter; "cv"
         to let it grow with the errors of each kernel alone in cross-validation, which is safer where samples are few
-        and some kernels of no use. It is multiplied by the base kernels' own `cost`. None is "held out" for
+        and some kernels of no use. It is multiplied by the base kernels' own `cost`. None is "cv" for
         kernels="all", else 1.
     norm, ridge : the penalty Σ σ_k d_k^norm / norm + ½ ridge |d|²; 1 and 0 is the paper's, which gives few weights.
     constraints : (A, p) for A d >= p.
@@ -148,9 +148,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     def _costs(self, Ks: np.ndarray, codes: np.ndarray, C: float, X: Any) -> np.ndarray:
         own = np.array([getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)])
-        sigma = self._default("sigma", 1.0, "held out")
+        sigma = self._default("sigma", 1.0, "cv")
         if isinstance(sigma, str):
-            check_choice("sigma", sigma, ("held out",))
+            check_choice("sigma", sigma, ("cv",))
             return own * held_out_costs(Ks, codes, self.scheme_, C, self.base_kernels_, X)
         return check_sigma(sigma, len(Ks)) * own
 
@@ -172,7 +172,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
             return self._kernelise(stack)
         if isinstance(self.kernels, str):
             check_choice("kernels", self.kernels, ("all", *STACKS))
-            parts = room_kernels(self.transformations, self.random_state, self.n_jobs)
+            parts = default_kernels(self.transformations, self.random_state, self.n_jobs)
         else:
             parts = [as_base_kernel(part) for part in self.kernels]
         if not parts:

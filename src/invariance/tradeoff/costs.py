@@ -1,4 +1,4 @@
-"""What the weight of a kernel costs, by the errors it makes alone on samples held out: sigma="held out".
+"""What the weight of a kernel costs, by the errors it makes alone on samples held out: sigma="cv".
 
 Where samples are few, every kernel tells the training samples apart, and learned weights can lean on kernels that are
 worth nothing. So the costs σ of [Varma07] eq. (1), which are there to say what is known beforehand, grow with the
@@ -23,7 +23,7 @@ N_ANEW = 2  # folds for which a kernel is learned anew, as that takes a while
 
 def held_out_costs(Ks: np.ndarray, codes: np.ndarray, scheme: str, C: float, parts: Sequence | None, X: Any):
     """Costs (k,) of the kernels, 1 for the one with the fewest errors. `parts` of images X made them, or None did."""
-    folds, fit = make_folds(codes, N_FOLDS, "sigma='held out'"), partial(_fit_alone, C)
+    folds, fit = make_folds(codes, N_FOLDS, "sigma='cv'"), partial(_fit_alone, C)
     errors: list[float] = []
     for k in range(len(Ks)):
         if parts is not None and getattr(parts[k], "labelled", False):

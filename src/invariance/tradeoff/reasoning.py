@@ -20,7 +20,7 @@ from invariance.tradeoff.classifier import check_stack
 def weights_by_size(
     classifier: Any, stack: np.ndarray, y: Any, sizes: Sequence[int], n_draws: int = 5, random_state: RandomState = 0
 ) -> np.ndarray:
-    """Mean shares (sizes, tasks, k) of the weights learned from so many samples a class, over several draws.
+    """Mean shares (sizes, tasks, k) of the weights learned from so many samples per class, over several draws.
 
     `classifier` takes stacks of matrices; `stack` (k, n, n) and labels y (n,) are those of all samples.
     """

@@ -14,7 +14,7 @@ SIDE = 32
 LEARNED_COST = 3.0  # of the jungles, whose filters have seen the labels; more makes no difference
 
 
-def room_kernels(
+def default_kernels(
     transformations: TransformationSet | None = None, random_state: Any = None, n_jobs: int | None = None
 ) -> list[Any]:
     """At least one base kernel of every method, for images of any size: all but the bags see them 32 pixels wide.

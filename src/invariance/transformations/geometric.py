@@ -157,7 +157,7 @@ class Shears(_Warps):
 
 
 class Affine(_Warps):
-    """Given affine maps of the picture: 2 x 2 matrices, or 2 x 3 with a shift in pixels, acting on (x, y).
+    """Given affine maps of the image: 2 x 2 matrices, or 2 x 3 with a shift in pixels, acting on (x, y).
 
     A matrix says where the content goes (as in OpenCV's `warpAffine`), so it must have an inverse.
     """
@@ -186,7 +186,7 @@ def _as_homography(matrix):
 
 
 class Perspective(_Warps):
-    """The picture tilted away from the viewer in `n` directions; `tilt` is the change of depth at the border."""
+    """The image tilted away from the viewer in `n` directions; `tilt` is the change of depth at the border."""
 
     def __init__(self, n: int = 4, tilt: float = 0.2, border: str = "zero", interpolation: str = "linear"):
         self.n = n

@@ -86,7 +86,7 @@ def check_group(phi: TransformationSet, image_shape: tuple[int, ...], tolerance:
 
 
 def _smooth_images(image_shape):
-    """Random images as smooth as pictures are, in [0, 1] float64."""
+    """Random images as smooth as images are, in [0, 1] float64."""
     noise = np.random.default_rng(0).standard_normal((N_PROBES, *image_shape))
     smooth = ndimage.gaussian_filter(noise, (0, 1, 1))
     low, high = smooth.min(axis=(1, 2), keepdims=True), smooth.max(axis=(1, 2), keepdims=True)

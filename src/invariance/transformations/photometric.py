@@ -88,7 +88,7 @@ class Illumination(TransformationSet):
     """The image divided by its Gaussian blurs of the given `widths` in pixels, [Laptev15] fig. 6.
 
     Differs from [Laptev15]: the result is multiplied by the mean of the blur, so that the largest response over the
-    set compares pictures of about one brightness.
+    set compares images of about one brightness.
     """
 
     def __init__(self, widths: Sequence[float] = (8.0, 16.0)):

@@ -1,4 +1,4 @@
-"""A report about a fitted model: what it is, how it does on labelled pictures, what it learned, how to repeat it."""
+"""A report about a fitted model: what it is, how it does on labelled images, what it learned, how to repeat it."""
 
 from invariance.report.explanation.whole import explain, explain_answers
 

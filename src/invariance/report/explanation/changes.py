@@ -1,12 +1,12 @@
-"""What does not change the answer: pictures are turned, shifted, scaled and lit otherwise, and classified again."""
+"""What does not change the answer: images are turned, shifted, scaled and lit otherwise, and classified again."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from invariance.methods import METHODS, PictureClassifier
-from invariance.methods.pictures import SIDE, as_squares
+from invariance.methods import METHODS, ImageClassifier
+from invariance.methods.facts import SIDE, as_squares
 from invariance.report.answers import Answers
 from invariance.report.evaluation_figures import response_figure
 from invariance.report.profile_figures import profile_figure
@@ -22,7 +22,7 @@ from invariance.transformations import (
 )
 from invariance.transformations.geometric import even_steps
 
-N_PICTURES = 8
+N_IMAGES = 8
 N_ANGLES = 18
 N_STEPS = 5
 REACH, ZOOM, POWER = 0.15, 1.5, 2.0  # share of the side; factors
@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Probabilities (n, T) of the true class of pictures in all degrees of a change, which are right, the profile."""
+    """Probabilities (n, T) of the true class of images in all degrees of a change, which are right, the profile."""
 
     change: Change
     probabilities: np.ndarray
@@ -48,36 +48,36 @@ class Response(NamedTuple):
     profile: InvarianceProfile
 
 
-def show_changes(report: Report, classifier: PictureClassifier, answers: Answers, rng: np.random.Generator) -> None:
-    """How the probability of the true class moves as pictures are changed, and the invariance profile of it."""
-    rows = _draw_evenly(answers.codes, min(N_PICTURES, len(answers.codes)), rng)
-    images = _same_size(classifier, [answers.pictures[row] for row in rows])
+def show_changes(report: Report, classifier: ImageClassifier, answers: Answers, rng: np.random.Generator) -> None:
+    """How the probability of the true class moves as images are changed, and the invariance profile of it."""
+    rows = _draw_evenly(answers.codes, min(N_IMAGES, len(answers.codes)), rng)
+    images = _same_size(classifier, [answers.images[row] for row in rows])
     report.section("What changes its answers").text(
-        f"{len(rows)} of the pictures, cut to squares of {images.shape[1]} pixels, are changed step by step and "
-        f"classified again. In the curves a thin line is a picture and the thick one their mean; a level line means "
-        f"that the change does not matter to the model. What comes in from outside a picture is mirrored at its border."
+        f"{len(rows)} of the images, cut to squares of {images.shape[1]} pixels, are changed step by step and "
+        f"classified again. In the curves a thin line is an image and the thick one their mean; a level line means "
+        f"that the change does not matter to the model. What comes in from outside an image is mirrored at its border."
     )
     if len(rows) < 2:
-        report.text("One picture is too few to tell.")
+        report.text("One image is too few to tell.")
         return
     responses = respond(classifier, images, answers.codes[rows], list_changes(images.shape[1]))
     for (name, label, _, degrees, ticks), probabilities, _, _ in responses:
-        report.figure(response_figure(degrees, probabilities, label, ticks), f"Pictures {name}.")
+        report.figure(response_figure(degrees, probabilities, label, ticks), f"Images {name}.")
     report.table(
         ("change", "right as they are", "right when changed", "distance ratio", "nearer than others"),
         [_row(response) for response in responses],
-        "Distances are those between the probabilities of all classes. The ratio is that of versions of one picture to "
-        "that of different pictures: 0 if a change does not matter, about 1 if it matters as much as another picture; "
-        "“nearer” says how often two versions of one picture are nearer than two of different pictures.",
+        "Distances are those between the probabilities of all classes. The ratio is that of versions of one image to "
+        "that of different images: 0 if a change does not matter, about 1 if it matters as much as another image; "
+        "“nearer” says how often two versions of one image are nearer than two of different images.",
     ).figure(
         profile_figure({response.change.name: response.profile for response in responses[:2]}),
-        "Invariance profile: quantiles of the distances between different pictures over those of the versions of one. "
-        "Above the diagonal versions are nearer to each other than to other pictures.",
+        "Invariance profile: quantiles of the distances between different images over those of the versions of one. "
+        "Above the diagonal versions are nearer to each other than to other images.",
     )
 
 
 def list_changes(side: int) -> list[Change]:
-    """What is tried on pictures of this side."""
+    """What is tried on images of this side."""
     turns = np.arange(N_ANGLES) * 360.0 / N_ANGLES
     shares = _neutral_first(even_steps(N_STEPS, REACH), 0.0)
     zooms = _neutral_first(np.exp(even_steps(N_STEPS, np.log(ZOOM))), 1.0)
@@ -96,7 +96,7 @@ def list_changes(side: int) -> list[Change]:
 
 
 def respond(
-    classifier: PictureClassifier, images: np.ndarray, codes: np.ndarray, changes: Sequence[Change]
+    classifier: ImageClassifier, images: np.ndarray, codes: np.ndarray, changes: Sequence[Change]
 ) -> list[Response]:
     """Classify images (n, h, w[, c]) of known classes in all degrees of all changes."""
     versions = [change.phi.operators(images.shape[1:]).apply(images) for change in changes]
@@ -142,12 +142,12 @@ def _draw_evenly(codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndar
     return order[np.argsort(turn[order], kind="stable")][:n]
 
 
-def _same_size(classifier: PictureClassifier, pictures: list[np.ndarray]) -> np.ndarray:
+def _same_size(classifier: ImageClassifier, photos: list[np.ndarray]) -> np.ndarray:
     """Squares (n, side, side[, 3]) in which things are as large as the method saw them when it learned."""
     method, facts = METHODS[classifier.method], classifier.facts_
     n_channels = 1 if method.grey else facts.n_channels
     if method.whole:
-        return as_squares(pictures, SIDE, n_channels)
-    longest = max(facts.height, facts.width)
-    shrunk = min(1.0, (classifier.longest or longest) / longest)
-    return as_squares(pictures, max(1, round(shrunk * min(facts.height, facts.width))), n_channels)
+        return as_squares(photos, SIDE, n_channels)
+    max_side = max(facts.height, facts.width)
+    shrunk = min(1.0, (classifier.max_side or max_side) / max_side)
+    return as_squares(photos, max(1, round(shrunk * min(facts.height, facts.width))), n_channels)

@@ -1,4 +1,4 @@
-"""How a classifier does on labelled pictures: what it confuses, examples, and how far to trust its probabilities."""
+"""How a classifier does on labelled images: what it confuses, examples, and how far to trust its probabilities."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ def show_confusions(report: Report, answers: Answers) -> None:
     counts, names = answers.confusion, [str(name) for name in answers.classes]
     is_judged = counts.sum(axis=1) > 0
     report.section("How often it is right").text(
-        "All figures are about the pictures given to this report. If the model has learned from some of these, they "
+        "All figures are about the images given to this report. If the model has learned from some of these, they "
         "are better than what is to be expected of new ones."
     )
     if not is_judged.all():
         missing = [name for name, judged in zip(names, is_judged, strict=True) if not judged]
-        report.text(f"There are no pictures of {', '.join(missing)}, so nothing is known of these.")
+        report.text(f"There are no images of {', '.join(missing)}, so nothing is known of these.")
     if len(names) <= MAX_CLASSES_SHOWN:
         report.figure(confusion_figure(counts, names), "True class against the class given; dark is a large share.")
     else:
@@ -33,9 +33,9 @@ def show_confusions(report: Report, answers: Answers) -> None:
             ("true class", "taken for", "times", "share of the class"), rows, "The most frequent confusions."
         ) if rows else report.text("Nothing was confused.")
     report.table(
-        ("class", "pictures", "recall", "precision", "mostly taken for"),
+        ("class", "images", "recall", "precision", "mostly taken for"),
         [_class_row(code, counts, names) for code in np.flatnonzero(is_judged)],
-        "Class by class: the share of its pictures that were found (recall), and of the pictures that were given its "
+        "Class by class: the share of its images that were found (recall), and of the images that were given its "
         "name the share that deserve it (precision).",
     )
 
@@ -48,16 +48,16 @@ def show_examples(report: Report, answers: Answers, rng: np.random.Generator) ->
     some = np.sort(rng.permutation(right)[:N_EXAMPLES])
     if len(wrong):
         report.images(
-            [answers.pictures[row] for row in surest],
+            [answers.images[row] for row in surest],
             [f"said {_said(answers, row)}\nis {answers.classes[answers.codes[row]]}" for row in surest],
-            f"Of {len(wrong)} wrong answers those it was surest of. A picture with a wrong label would be here, too.",
+            f"Of {len(wrong)} wrong answers those it was surest of. An image with a wrong label would be here, too.",
             [RED] * len(surest),
         )
     else:
         report.text("No answer is wrong.")
     if len(right):
         report.images(
-            [answers.pictures[row] for row in some],
+            [answers.images[row] for row in some],
             [_said(answers, row) for row in some],
             f"Of {len(right)} right answers some drawn at random.",
             [GREEN] * len(some),
@@ -76,7 +76,7 @@ def show_calibration(report: Report, answers: Answers) -> None:
         f"The probability of its answers is {mean:.1%} on average, and {answers.accuracy:.1%} are right"
         + (f": on the whole it is {word} by {100 * abs(gap):.1f} points. " if abs(gap) >= 0.0005 else ". ")
         + f"Within bins of one tenth, probability and share right differ by {100 * reliability.error:.1f} points on "
-        f"average (the expected calibration error). Few pictures make that figure larger than it is in truth."
+        f"average (the expected calibration error). Few images make that figure larger than it is in truth."
     ).figure(
         reliability_figure(reliability),
         "Above, for answers of about one probability, how many are right; below the dashed line it is too sure. Below, "
@@ -89,9 +89,9 @@ def _said(answers: Answers, row: int) -> str:
 
 
 def _confusions(answers: Answers, names: list[str]) -> list[tuple]:
-    n_pictures = answers.confusion.sum(axis=1)
+    n_images = answers.confusion.sum(axis=1)
     return [
-        (names[true], names[given], count, f"{count / n_pictures[true]:.0%}")
+        (names[true], names[given], count, f"{count / n_images[true]:.0%}")
         for true, given, count in answers.confusions[:N_CONFUSIONS]
     ]
 

@@ -1,10 +1,10 @@
-"""What a classifier has learned, each method in its own way. Without pictures, what can be shown without them."""
+"""What a classifier has learned, each method in its own way. Without images, what can be shown without them."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from invariance.methods import METHODS, PictureClassifier
+from invariance.methods import METHODS, ImageClassifier
 from invariance.report.answers import Answers
 from invariance.report.codebook_figures import word_figure, word_map_figure
 from invariance.report.explanation.compared import show_objects, show_tangent, show_texture
@@ -17,15 +17,15 @@ from invariance.tradeoff.reasoning import class_shares, task_similarity
 N_WINNERS = 6
 N_MAPS = 3
 N_WORDS = 4
-N_PICTURES_OF_WORDS = 12
+N_IMAGES_OF_WORDS = 12
 N_TEMPLATES = 24
 MAX_CLASSES_WITH_TEMPLATES = 24
 
-Show = Callable[[Report, PictureClassifier, Answers | None, np.random.Generator], None]
+Show = Callable[[Report, ImageClassifier, Answers | None, np.random.Generator], None]
 
 
 def show_learned(
-    report: Report, classifier: PictureClassifier, answers: Answers | None, rng: np.random.Generator
+    report: Report, classifier: ImageClassifier, answers: Answers | None, rng: np.random.Generator
 ) -> None:
     """The section on what was learned."""
     what = METHODS[classifier.method].what
@@ -33,18 +33,18 @@ def show_learned(
     SHOW[classifier.method](report, classifier, answers, rng)
 
 
-def show_jungle(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
-    """Filters, how pictures respond to the first of them, a graph, and how the jungles grew."""
+def show_jungle(report: Report, classifier: ImageClassifier, answers: Answers | None, rng) -> None:
+    """Filters, how images respond to the first of them, a graph, and how the jungles grew."""
     model = classifier.model_
     if not any((dag.feature >= 0).any() for dag in model.dags_):
-        report.text("There is nothing to show: no filter was found that tells classes apart. Give it more pictures.")
+        report.text("There is nothing to show: no filter was found that tells classes apart. Give it more images.")
         return
     report.text(
-        f"The pictures are seen as squares of {model.image_shape_[0]} pixels. The response of a filter to one is its "
+        f"The images are seen as squares of {model.image_shape_[0]} pixels. The response of a filter to one is its "
         f"largest over the transformations that do not matter; what the classifier decides by are all responses."
     ).figure(
         filters_figure(model),
-        "Filters of the nodes that most training pictures reached, named jungle.node, with the number of these. "
+        "Filters of the nodes that most training images reached, named jungle.node, with the number of these. "
         + (
             "Colours are about a middle grey."
             if classifier.facts_.n_channels == 3
@@ -54,55 +54,53 @@ def show_jungle(report: Report, classifier: PictureClassifier, answers: Answers 
     if answers is not None:
         rows = rng.permutation(len(answers.codes))[:N_WINNERS]
         report.figure(
-            winners_figure(model, classifier.squares([answers.pictures[row] for row in rows])),
-            "Above, some pictures; in the middle, each as the filter below likes it best, and which transformation "
+            winners_figure(model, classifier.squares([answers.images[row] for row in rows])),
+            "Above, some images; in the middle, each as the filter below likes it best, and which transformation "
             "that is; below, the filter and its response.",
         )
     report.figure(
         jungle_figure(model, max_layers=4),
-        "One of the jungles. Training pictures start at the top; at a node their largest response to its filter "
+        "One of the jungles. Training images start at the top; at a node their largest response to its filter "
         "decides where they go. Bars are the classes of those that came by, and the number below says how many.",
     ).figure(
         growth_figure(model),
-        "How the jungles grew, layer by layer, and, where pictures were held out, how well these are predicted.",
+        "How the jungles grew, layer by layer, and, where images were held out, how well these are predicted.",
     )
 
 
-def show_codebook(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
-    """Where the words of a class are seen in pictures, and what the words that speak for classes look like."""
+def show_codebook(report: Report, classifier: ImageClassifier, answers: Answers | None, rng) -> None:
+    """Where the words of a class are seen in images, and what the words that speak for classes look like."""
     model = classifier.model_
     report.text(
-        f"A window of a picture is given a word by each of {len(model.bag_.codebook_.trees_)} trees; there are "
-        f"{model.bag_.n_words_} words in all. A picture is classified by how often each word occurs in "
+        f"A window of an image is given a word by each of {len(model.bag_.codebook_.trees_)} trees; there are "
+        f"{model.bag_.n_words_} words in all. An image is classified by how often each word occurs in "
         f"{model.bag_.n_windows} windows."
     )
     if answers is None:
-        report.text(
-            "Where in a picture the words of a class are, and what they look like, is shown with pictures only."
-        )
+        report.text("Where in an image the words of a class are, and what they look like, is shown with images only.")
         return
-    rows = rng.permutation(len(answers.codes))[:N_PICTURES_OF_WORDS]
-    pictures = list(classifier.prepare([answers.pictures[row] for row in rows]))
-    for picture, row in zip(pictures[:N_MAPS], rows[:N_MAPS], strict=False):
+    rows = rng.permutation(len(answers.codes))[:N_IMAGES_OF_WORDS]
+    photos = list(classifier.prepare([answers.images[row] for row in rows]))
+    for photo, row in zip(photos[:N_MAPS], rows[:N_MAPS], strict=False):
         label = answers.classes[answers.codes[row]]
         report.figure(
-            word_map_figure(model, picture, label),
-            f"A picture of class {label}, and where in it words are found that windows of this class have. Near an "
+            word_map_figure(model, photo, label),
+            f"An image of class {label}, and where in it words are found that windows of this class have. Near an "
             f"even share of {1 / len(answers.classes):.2f} a word says nothing.",
         )
-    for word, label in _telling_words(classifier, pictures):
+    for word, label in _telling_words(classifier, photos):
         report.figure(
-            word_figure(model, pictures, word, N_TEMPLATES, model.bag_.n_windows),
-            f"Windows of these pictures with word {word}, which speaks for class {label}.",
+            word_figure(model, photos, word, N_TEMPLATES, model.bag_.n_windows),
+            f"Windows of these images with word {word}, which speaks for class {label}.",
         )
 
 
-def show_hierarchy(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
+def show_hierarchy(report: Report, classifier: ImageClassifier, answers: Answers | None, rng) -> None:
     """Templates of every layer, and those that speak most for each class."""
     response, _, regression = (step for _, step in classifier.model_.steps)
     report.text(
-        "A layer asks how well the best-placed part of a picture matches each of its templates, which are parts of "
-        "training pictures drawn at random; the next layer compares these responses. No label was used for that, only "
+        "A layer asks how well the best-placed part of an image matches each of its templates, which are parts of "
+        "training images drawn at random; the next layer compares these responses. No label was used for that, only "
         "for the weights of the last layer's responses."
     )
     for number, templates in enumerate(response.templates_, start=1):
@@ -122,21 +120,21 @@ def show_hierarchy(report: Report, classifier: PictureClassifier, answers: Answe
         [_without_single_channel(templates[place]) for place in best],
         [str(name) for name in classes],
         "For each class the template of the last layer whose response speaks most for it, compared with the other "
-        "templates. It need not be a part of such a picture.",
+        "templates. It need not be a part of such an image.",
         side=72,
     )
 
 
-def show_tradeoff(report: Report, classifier: PictureClassifier, answers: Answers | None, rng) -> None:
+def show_tradeoff(report: Report, classifier: ImageClassifier, answers: Answers | None, rng) -> None:
     """The weights of the kernels, what they cost, and which classes want the same ones."""
     model = classifier.model_
     shares, costs = model.shares_, model.costs_
     order = np.argsort(-shares.mean(axis=0), kind="stable")
     largest = shares.argmax(axis=0)
     report.text(
-        "Every kernel is a way to say how alike two pictures are, and each has its own invariance. For every class "
+        "Every kernel is a way to say how alike two images are, and each has its own invariance. For every class "
         "their weights were learned, so that the class is told from the others; a kernel that errs on held-out "
-        "training pictures costs more. A share is no measure of quality: of two kernels that say the same, one may get "
+        "training images costs more. A share is no measure of quality: of two kernels that say the same, one may get "
         "all."
     ).figure(weights_figure(model), "Shares of the kernels in the weights.").table(
         ("kernel", "mean share", "largest share", "where", "cost of its weight"),
@@ -175,11 +173,11 @@ SHOW: dict[str, Show] = {
 }
 
 
-def _telling_words(classifier: PictureClassifier, pictures: list[np.ndarray]) -> list[tuple[int, str]]:
-    """Words that occur in the pictures and speak for a class, the strongest of each of some classes."""
+def _telling_words(classifier: ImageClassifier, photos: list[np.ndarray]) -> list[tuple[int, str]]:
+    """Words that occur in the images and speak for a class, the strongest of each of some classes."""
     model = classifier.model_
     strength = model.svm_.coef_ if len(model.svm_.coef_) > 1 else np.concatenate([-model.svm_.coef_, model.svm_.coef_])
-    heard = strength * model.bag_.transform(pictures).mean(axis=0)
+    heard = strength * model.bag_.transform(photos).mean(axis=0)
     words = heard.argmax(axis=1)
     strongest = np.argsort(-heard.max(axis=1), kind="stable")[:N_WORDS]
     return [(int(words[code]), str(classifier.classes_[code])) for code in strongest if heard[code, words[code]] > 0]

@@ -14,7 +14,7 @@ from invariance.report.report import Report
 from invariance.segmentation import JungleSegmenter
 
 N_IMAGES = 6
-LARGEST = 768  # pixels a side of what is labelled for the report; of larger images their middle
+LARGEST = 768  # pixels per side of what is labelled for the report; of larger images their middle
 STRENGTH = 0.45  # of the colours over an image
 NO_IMAGES = "What it makes of images is shown with images only: invariance explain MODEL --on FOLDER -o report.html."
 
@@ -78,7 +78,7 @@ def _show_labelled(report: Report, segmenter: JungleSegmenter, images: Sequence[
     ).images(
         shown,
         titles,
-        f"Images, each beside its labels; of an image larger than {LARGEST} pixels a side its middle.",
+        f"Images, each beside its labels; of an image larger than {LARGEST} pixels per side its middle.",
         side=420,
     )
 

@@ -2,11 +2,11 @@
 
 Digits 2 to 9, shifted at random by up to 3 pixels each way, are given the class of the nearest of n training images a
 class by the derived kernel. Training images and templates are fixed; rates in per cent are means over random
-test sets of 30 images a class. The paper says: 65 % needs about 11 examples with two layers (patches of 12 pixels in
+test sets of 30 images per class. The paper says: 65 % needs about 11 examples with two layers (patches of 12 pixels in
 28) and 5 with three (12, 20, 28), so two layers are better than none, and three better than two. Here two are better
 than none, but three are worse than two. "Attended" templates are drawn where there is ink, by the measure over
 positions of sec. 2.1, instead of anywhere in the image.
-Run it with: python -m invariance.experiments.sample_complexity [number of test sets] [file of the figure] [seed]
+Run it with: python -m experiments.sample_complexity [number of test sets] [file of the figure] [seed]
 """
 
 import sys
@@ -16,9 +16,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
+from experiments.outcome import Curve
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
-from invariance.experiments.outcome import Curve
 from invariance.hierarchies import Layer, NeuralResponse
 
 DIGITS = (2, 3, 4, 5, 6, 7, 8, 9)
@@ -77,7 +77,7 @@ def classify(training: np.ndarray, labels: np.ndarray, test: np.ndarray, test_la
 def run(
     n_test_sets: int = 50, methods: Sequence[str] = METHODS, counts: Sequence[int] = COUNTS, seed: int = 0
 ) -> list[Curve]:
-    """The curves of fig. 3: rates by training images a class."""
+    """The curves of fig. 3: rates by training images per class."""
     digits = Digits(seed)
     template_images = digits.draw(N_TEMPLATE_IMAGES // len(DIGITS))[0]
     training, labels = digits.draw(max(counts))
@@ -135,7 +135,7 @@ def _cell(curve: Curve, place: int) -> str:
 
 def plot(
     curves: Sequence[Curve],
-    label: str = "training images a class",
+    label: str = "training images per class",
     levels: Sequence[Curve] = (),
     rate: str = "classified correctly, %",
 ) -> Figure:

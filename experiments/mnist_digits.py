@@ -1,7 +1,7 @@
 """MNIST with 1,000 training digits: jungles told of small rotations and shifts, beside an RBF support vector machine.
 
 The machine's parameters come from cross-validation on the same digits; the jungles' are the defaults.
-Run it with: python -m invariance.experiments.mnist_digits [number of draws]
+Run it with: python -m experiments.mnist_digits [number of draws]
 """
 
 import sys
@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from experiments.outcome import Outcome, as_text
 from invariance.datasets import load_mnist
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.jungles import JungleClassifier
 from invariance.transformations import Rotations, Shifts
 

@@ -3,7 +3,7 @@
 Tested on all pixels of sections 18-23 of the ISBI 2012 training stack (the challenge's test labels are not public),
 after learning from sections 0-17, from one or three sections, or from a few discs of one section. All methods learn
 from the same labels; seconds of training include computing features. Sections 15-17 served to choose settings.
-Run it with: python -m invariance.experiments.isbi2012 [--part sections|few|scribbles|all] [--unet] [--quick]
+Run it with: python -m experiments.isbi2012 [--part sections|few|scribbles|all] [--unet] [--quick]
     [--figure PATH]
 """
 
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.peers.pixel_forest import UNLABELLED, PixelForest
+from experiments.pixel_runs import FOREST, UNET, Predict, Run, as_table, judge, seconds_figure, timed
 from invariance.datasets import Dataset, DatasetMissing, load_isbi2012
-from invariance.experiments.peers.pixel_forest import UNLABELLED, PixelForest
-from invariance.experiments.pixel_runs import FOREST, UNET, Predict, Run, as_table, judge, seconds_figure, timed
 from invariance.report.figures import save_figure
 from invariance.segmentation import JungleSegmenter
 
@@ -183,7 +183,7 @@ def _compare(labels, data, plan, methods, moments) -> list[Run]:
 def find_unet() -> Callable | None:
     """`train_unet`, or None, with a notice, where PyTorch is missing."""
     try:
-        from invariance.experiments.peers.unet import train_unet
+        from experiments.peers.unet import train_unet
     except ImportError as error:
         print(f"No U-Net: {error}", flush=True)
         return None
@@ -202,7 +202,7 @@ PARTS: dict[str, Callable[..., list[Run]]] = {"sections": run_sections, "few": r
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the parts that are asked for, and print their tables."""
-    parser = argparse.ArgumentParser(prog="python -m invariance.experiments.isbi2012", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.isbi2012", description=__doc__)
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--unet", action="store_true", help="also train the U-Net, which needs PyTorch")
     parser.add_argument("--quick", action="store_true", help="a rehearsal on little, in two minutes")
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _figure_path(text: str) -> Path:
-    """A picture's name, refused before hours are spent if it cannot be written."""
+    """An image's name, refused before hours are spent if it cannot be written."""
     path = Path(text)
     if path.suffix.lower() not in (".png", ".svg", ".pdf") or not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"'{text}' must end in .png, .svg or .pdf and lie in a folder that exists.")

@@ -3,8 +3,6 @@
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from invariance.experiments import demo as job
-from invariance.experiments.demo import COPIES, PHI, PLAIN, SVM_COPIES, TOLD, Demo
 from invariance.report import (
     Report,
     bar_figure,
@@ -16,6 +14,8 @@ from invariance.report import (
     orbit_figure,
     winners_figure,
 )
+from invariance.report import demo_job as job
+from invariance.report.demo_job import COPIES, PHI, PLAIN, SVM_COPIES, TOLD, Demo
 from invariance.report.figures import GREEN, RED
 from invariance.transformations import check_group
 
@@ -28,8 +28,8 @@ def demo_report(demo: Demo, seed: int) -> Report:
     report = Report(
         "Textures from few labels",
         f"Windows of {len(demo.class_names)} textures, each turned by a random angle, classified from "
-        f"{job.SHOWN_COUNT} labelled windows a class. Telling jungles of learned filters that rotation does not matter "
-        f"changes the share classified right from {accuracy[PLAIN]:.0%} to {accuracy[TOLD]:.0%}. "
+        f"{job.SHOWN_COUNT} labelled windows per class. Telling jungles of learned filters that rotation does not "
+        f"matter changes the share classified right from {accuracy[PLAIN]:.0%} to {accuracy[TOLD]:.0%}. "
         f"{compare_with_peers(demo)}",
         settings=_settings(demo, seed),
     )
@@ -38,7 +38,7 @@ def demo_report(demo: Demo, seed: int) -> Report:
             f"right, {TOLD}": f"{accuracy[TOLD]:.1%}",
             f"right, {PLAIN}": f"{accuracy[PLAIN]:.1%}",
             "difference, in points": f"{100 * (accuracy[TOLD] - accuracy[PLAIN]):+.1f}",
-            "labelled windows a class": job.SHOWN_COUNT,
+            "labelled windows per class": job.SHOWN_COUNT,
         }
     )
     _show_task(report, demo)
@@ -117,9 +117,9 @@ def _show_accuracies(report: Report, demo: Demo) -> None:
         "are histograms of the whole window, made by hand to ignore rotation.",
     ).figure(
         bar_figure(shown, "windows classified right, %", limit=100),
-        f"{job.SHOWN_COUNT} labelled windows a class; the mean of {n_trials} draws of labels.",
+        f"{job.SHOWN_COUNT} labelled windows per class; the mean of {n_trials} draws of labels.",
     ).table(
-        ("windows classified right", *(f"{n_labels} labels a class" for n_labels in columns)),
+        ("windows classified right", *(f"{n_labels} labels per class" for n_labels in columns)),
         rows,
         f"The mean, and in brackets the lowest and the highest of {n_trials} draws of labels. Test windows come from "
         "the lower half of each photograph, labelled ones from the upper half.",

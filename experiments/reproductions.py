@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
+from experiments.outcome import Curve, Found, Outcome, Plot, Table
 
 EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples a class for 65 % right", "5 examples a class, right in %"
 RIGHT = "right in %"
@@ -26,7 +26,7 @@ def pick(methods: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def yale_faces(runs: int, seed: int, is_quick: bool) -> Found:
     """Faces by trees and jungles."""
-    from invariance.experiments import yale_faces as module
+    from experiments import yale_faces as module
 
     methods = pick(module.METHODS, "TICT", "TICJ") if is_quick else module.METHODS
     return Found([Table("error in %", "lower", module.run(runs, methods, seed))])
@@ -34,7 +34,7 @@ def yale_faces(runs: int, seed: int, is_quick: bool) -> Found:
 
 def isbi_patches(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes by patches."""
-    from invariance.experiments import isbi_patches as module
+    from experiments import isbi_patches as module
 
     methods = pick(module.METHODS, "one jungle (TICJ)") if is_quick else module.METHODS
     outcomes = module.run(runs, methods, seed, shrink=25 if is_quick else 1)
@@ -57,8 +57,8 @@ def isbi_scribbles(runs: int, seed: int, is_quick: bool) -> Found:
 
 
 def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str]) -> Found:
+    from experiments import isbi2012, pixel_runs
     from invariance.datasets import load_isbi2012
-    from invariance.experiments import isbi2012, pixel_runs
 
     data, plan = load_isbi2012(), isbi2012.QUICK._replace(n_discs=(40,)) if is_quick else isbi2012.FULL
     chosen = pick(isbi2012.METHODS, *methods[: 2 if is_quick else None])
@@ -82,14 +82,14 @@ def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str
 
 def mnist_digits(runs: int, seed: int, is_quick: bool) -> Found:
     """Digits by jungles."""
-    from invariance.experiments import mnist_digits as module
+    from experiments import mnist_digits as module
 
     return Found([Table("error in %", "lower", module.run(runs, seed, 100 if is_quick else module.N_TRAINING))])
 
 
 def graz02(runs: int, seed: int, is_quick: bool) -> Found:
     """Bikes by forests, with and without labels, of one tree and of five."""
-    from invariance.experiments import graz02 as module
+    from experiments import graz02 as module
 
     codebooks = pick(module.CODEBOOKS, "forest, 5 trees", "forest, 1 tree", "unsupervised trees")
     tasks = pick(module.TASKS, "fours or nines") if is_quick else module.TASKS
@@ -98,15 +98,15 @@ def graz02(runs: int, seed: int, is_quick: bool) -> Found:
 
 
 def graz02_windows(runs: int, seed: int, is_quick: bool) -> Found:
-    """Forests, unsupervised trees and k-means, by how many windows of a picture are counted."""
+    """Forests, unsupervised trees and k-means, by how many windows of an image are counted."""
+    from experiments import graz02 as module
     from invariance.codebooks import KMeansCodebook
-    from invariance.experiments import graz02 as module
 
     codebooks = pick(module.CODEBOOKS, "forest, 5 trees", "unsupervised trees")
     if not is_quick:
         codebooks["k-means, 5,000 words"] = (KMeansCodebook(5000, batch=True, init="random"), True)
     return _graz_curves(
-        {n: (codebooks, n) for n in ((50, 100) if is_quick else (100, 300, 1000))}, "windows a picture", runs, seed
+        {n: (codebooks, n) for n in ((50, 100) if is_quick else (100, 300, 1000))}, "windows per image", runs, seed
     )
 
 
@@ -116,18 +116,19 @@ def graz02_forests(runs: int, seed: int, is_quick: bool) -> Found:
 
     n_windows, few = 50 if is_quick else 1000, slice(2 if is_quick else None)
     of_trees = {
-        n: ({"1,000 leaves a tree": (ClusteringForest(n, n_leaves=1000), True)}, n_windows) for n in [1, 2, 5, 10][few]
+        n: ({"1,000 leaves per tree": (ClusteringForest(n, n_leaves=1000), True)}, n_windows)
+        for n in [1, 2, 5, 10][few]
     }
     of_leaves = {
         n: ({"5 trees": (ClusteringForest(5, n_leaves=n), True)}, n_windows) for n in [50, 200, 1000, 3000][few]
     }
-    trees, leaves = _graz_curves(of_trees, "trees", runs, seed), _graz_curves(of_leaves, "leaves a tree", runs, seed)
+    trees, leaves = _graz_curves(of_trees, "trees", runs, seed), _graz_curves(of_leaves, "leaves per tree", runs, seed)
     return Found([*trees.tables, *leaves.tables], [*trees.plots, *leaves.plots])
 
 
 def _graz_curves(settings: Mapping[int, tuple[dict, int]], places: str, runs: int, seed: int) -> Found:
-    """Codebooks and windows a picture for every place -> a table of all, and curves."""
-    from invariance.experiments import graz02 as module
+    """Codebooks and windows per image for every place -> a table of all, and curves."""
+    from experiments import graz02 as module
 
     [task] = tasks = pick(module.TASKS, "bikes or cars")
     by_place = {n: module.run(runs, windows, books, tasks, seed)[task] for n, (books, windows) in settings.items()}
@@ -145,8 +146,8 @@ def _graz_curves(settings: Mapping[int, tuple[dict, int]], places: str, runs: in
 
 def rotation_distributions(runs: int, seed: int, is_quick: bool) -> Found:
     """Rotated copies of an image beside other images."""
-    from invariance.experiments import rotation_distributions as module
-    from invariance.experiments.rotated_images import SETS
+    from experiments import rotation_distributions as module
+    from experiments.rotated_images import SETS
 
     found = module.run(runs, pick(SETS, "MNIST") if is_quick else SETS, seed)
     return Found([Table(f"{name}, {WITHIN_ROTATIONS}", "lower", rows) for name, rows in found.items()])
@@ -154,7 +155,7 @@ def rotation_distributions(runs: int, seed: int, is_quick: bool) -> Found:
 
 def rotated_images(runs: int, seed: int, is_quick: bool) -> Found:
     """Rotated images found again."""
-    from invariance.experiments import rotated_images as module
+    from experiments import rotated_images as module
 
     sets, methods = (pick(module.SETS, "MNIST"), ("inner", "L2")) if is_quick else (module.SETS, module.METHODS)
     found = module.run(runs, methods, sets, seed)
@@ -163,7 +164,7 @@ def rotated_images(runs: int, seed: int, is_quick: bool) -> Found:
 
 def sample_complexity(runs: int, seed: int, is_quick: bool) -> Found:
     """How many examples a class are needed."""
-    from invariance.experiments import sample_complexity as module
+    from experiments import sample_complexity as module
 
     methods, counts = (("2 layers", "L2"), (1, 5)) if is_quick else (module.METHODS, module.COUNTS)
     curves = module.run(runs, methods, counts, seed)
@@ -173,21 +174,21 @@ def sample_complexity(runs: int, seed: int, is_quick: bool) -> Found:
     ]
     from_five = [Outcome(c.method, c.rates[:, c.places.index(5)], None, float("nan")) for c in curves]
     tables = [Table(EXAMPLES_NEEDED, "lower", needed), Table(FIVE_EXAMPLES, "higher", from_five)]
-    return Found(tables, [Plot("MNIST 2-9, shifted", "training images a class", RIGHT, curves)])
+    return Found(tables, [Plot("MNIST 2-9, shifted", "training images per class", RIGHT, curves)])
 
 
 def low_rank_5(runs: int, seed: int, is_quick: bool) -> Found:
-    """Layers with few components, 5 training images a class."""
+    """Layers with few components, 5 training images per class."""
     return _low_rank("fig. 4", runs, seed, is_quick)
 
 
 def low_rank_30(runs: int, seed: int, is_quick: bool) -> Found:
-    """Layers with few components, 30 training images a class."""
+    """Layers with few components, 30 training images per class."""
     return _low_rank("fig. 5", runs, seed, is_quick)
 
 
 def _low_rank(name: str, runs: int, seed: int, is_quick: bool) -> Found:
-    from invariance.experiments import low_rank as module
+    from experiments import low_rank as module
 
     experiment = module.FIGURES[name]
     if is_quick:
@@ -201,13 +202,13 @@ def _low_rank(name: str, runs: int, seed: int, is_quick: bool) -> Found:
         for c in curves
         for i, k in enumerate(c.places)
     ]
-    title = f"{experiment.n_training} training images a class, {RIGHT}"
+    title = f"{experiment.n_training} training images per class, {RIGHT}"
     return Found([Table(title, "higher", rows)], [Plot(title, "components at each layer", RIGHT, curves)])
 
 
 def tangent_digits(runs: int, seed: int, is_quick: bool) -> Found:
     """Digits from 300 examples with kernels that know small transformations."""
-    from invariance.experiments import tangent_digits as module
+    from experiments import tangent_digits as module
 
     size, names = (30, ["RBF", "virtual, rotations and scales"]) if is_quick else (300, [*module.METHODS])
     [rows] = module.run(runs, 200 if is_quick else module.N_TEST, pick(module.METHODS, *names), (size,), seed).values()
@@ -216,7 +217,7 @@ def tangent_digits(runs: int, seed: int, is_quick: bool) -> Found:
 
 def tangent_digits_sizes(runs: int, seed: int, is_quick: bool) -> Found:
     """The same against the number of training digits."""
-    from invariance.experiments import tangent_digits as module
+    from experiments import tangent_digits as module
 
     sizes, names = ((20, 30), ("RBF",)) if is_quick else ((30, 100, 300), module.IN_FIGURE)
     found = module.run(runs, 200 if is_quick else module.N_TEST, pick(module.METHODS, *names), sizes, seed)
@@ -233,17 +234,17 @@ def tangent_digits_sizes(runs: int, seed: int, is_quick: bool) -> Found:
 
 def tangent_faces(runs: int, seed: int, is_quick: bool) -> Found:
     """Faces with kernels that know small transformations."""
-    from invariance.experiments import tangent_faces as module
+    from experiments import tangent_faces as module
 
     names = module.FEW_METHODS[: 2 if is_quick else None]
     preparations = pick(module.PREPARATIONS, "evened") if is_quick else module.PREPARATIONS
     found = module.run(runs, preparations, pick(module.METHODS, *names), seed)
-    return Found([Table(f"pictures {name}, error in %", "lower", rows) for name, rows in found.items()])
+    return Found([Table(f"images {name}, error in %", "lower", rows) for name, rows in found.items()])
 
 
 def uiuc_textures(runs: int, seed: int, is_quick: bool) -> Found:
     """Textures by eight descriptors; the splits are those of seeds 0, 1, ..."""
-    from invariance.experiments import uiuc_textures as module
+    from experiments import uiuc_textures as module
 
     if is_quick:
         few = pick(module.TABLE, "none (MR)", "rotation (MR)")
@@ -255,7 +256,7 @@ def uiuc_textures(runs: int, seed: int, is_quick: bool) -> Found:
 
 def flowers17(runs: int, seed: int, is_quick: bool) -> Found:
     """Flowers by three and by six descriptors; the splits are the official ones."""
-    from invariance.experiments import flowers17 as module
+    from experiments import flowers17 as module
 
     whole, without = module.run(range(1, runs + 1), *(("test", module.PAPERS_THREE, 20) if is_quick else ()))
     return Found([Table(RIGHT, "higher", whole), Table(f"without twins, {RIGHT}", "higher", without)])
@@ -272,7 +273,7 @@ def caltech_objects(runs: int, seed: int, is_quick: bool) -> Found:
 
 
 def _caltech(n_classes: int | None, runs: int, seed: int, is_papers_task: bool) -> Found:
-    from invariance.experiments import caltech_objects as module
+    from experiments import caltech_objects as module
 
     rows = module.run(module.choose_classes(n_classes), runs, seed=seed)
     if not is_papers_task:
@@ -282,7 +283,7 @@ def _caltech(n_classes: int | None, runs: int, seed: int, is_papers_task: bool) 
 
 def all_methods(runs: int, seed: int, is_quick: bool) -> Found:
     """All methods of the library weighed together."""
-    from invariance.experiments import all_methods as module
+    from experiments import all_methods as module
 
     if is_quick:
         found = module.run(runs, ("Yale faces",), pick(module.COMBINATIONS, "all, equal weights"), seed)
@@ -293,8 +294,8 @@ def all_methods(runs: int, seed: int, is_quick: bool) -> Found:
 
 def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
     """What weights say about a task, and what priors are worth; the digits are those of seeds 0, 1, ..."""
+    from experiments import learned_weights as module
     from invariance.datasets import load_mnist
-    from invariance.experiments import learned_weights as module
 
     if is_quick:
         data = load_mnist()
@@ -313,14 +314,14 @@ def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
         curves = [
             Curve(name, module.SIZES, 100 * shares[:, :, k].mean(axis=1)[None]) for k, name in enumerate(module.KERNELS)
         ]
-        plots.append(Plot(f"weights, {kind} digits", "training digits a class", "share of the weights in %", curves))
+        plots.append(Plot(f"weights, {kind} digits", "training digits per class", "share of the weights in %", curves))
     return Found(found, plots)
 
 
 def texture_weights(runs: int, seed: int, is_quick: bool) -> Found:
-    """Levels of invariance that pairs of textures want, and that with few training pictures."""
-    from invariance.experiments import pair_weights as module
-    from invariance.experiments.uiuc_textures import TABLE
+    """Levels of invariance that pairs of textures want, and that with few training images."""
+    from experiments import pair_weights as module
+    from experiments.uiuc_textures import TABLE
 
     some: dict[str, Any] = {"table": pick(TABLE, "none (MR)", "rotation (MR)"), "sizes": (3, 20)} if is_quick else {}
     found, by_size = module.of_textures(runs, seed, **some)
@@ -333,7 +334,7 @@ def texture_weights(runs: int, seed: int, is_quick: bool) -> Found:
         ]
         tables.append(Table(f"{name_pair(pair)}, {SHARE}", "neither", rows))
     plots = [
-        Plot(name_pair(pair), "training pictures a class", SHARE, curves, is_log=True)
+        Plot(name_pair(pair), "training images per class", SHARE, curves, is_log=True)
         for pair, curves in by_size.items()
     ]
     return Found(tables, plots)
@@ -341,7 +342,7 @@ def texture_weights(runs: int, seed: int, is_quick: bool) -> Found:
 
 def flower_weights(runs: int, seed: int, is_quick: bool) -> Found:
     """Shape, colour or texture for pairs of flowers; the splits are the official ones."""
-    from invariance.experiments import pair_weights as module
+    from experiments import pair_weights as module
 
     found, dominant, likeness = module.of_flowers(range(1, runs + 1), 20 if is_quick else 1)
     tables = [Table(DOMINANT_CUE, "neither", dominant), Table(IN_COMMON, "neither", likeness)]
@@ -350,8 +351,8 @@ def flower_weights(runs: int, seed: int, is_quick: bool) -> Found:
 
 def object_weights(runs: int, seed: int, is_quick: bool) -> Found:
     """Shape, appearance or geometric blur for pairs of objects."""
-    from invariance.experiments import pair_weights as module
-    from invariance.experiments.caltech_objects import MEASURES
+    from experiments import pair_weights as module
+    from experiments.caltech_objects import MEASURES
 
     measures = pick(MEASURES, "Shape180", "Shape360") if is_quick else MEASURES
     return Found(_shares(module.of_objects(runs, seed, measures)))

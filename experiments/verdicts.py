@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from invariance.experiments.outcome import Outcome, Table
+from experiments.outcome import Outcome, Table
 
 TOLERANCE = 1.0
 REACHED, BEATEN, NOT_REACHED, DATA_MISSING, NOT_RUN = "reached", "beaten", "not reached", "data missing", "not run"

@@ -1,12 +1,12 @@
 """Rotated images found again, [Wibisono10] sec. 6.2.2, table 1: the hierarchy is as blind to rotation as its kernel.
 
-30 images a class and a copy of each, rotated by any angle; every copy is compared with all originals. It is identified
-if the nearest is its own original, classified if that is of its class; figures are in per cent. Histograms of small
-patches ignore rotation, inner products do not. Templates come from images that are not among the 30.
+30 images per class and a copy of each, rotated by any angle; every copy is compared with all originals. It is
+identified if the nearest is its own original, classified if that is of its class; figures are in per cent. Histograms
+of small patches ignore rotation, inner products do not. Templates come from images that are not among the 30.
 
 The paper does not say how images are rotated: here by the nearest pixel, since interpolation makes grey levels that the
 original's histogram lacks. What comes in from outside is 0. Angles are uniform in 0-360°.
-Run it with: python -m invariance.experiments.rotated_images [number of trials]
+Run it with: python -m experiments.rotated_images [number of trials]
 """
 
 import sys
@@ -18,9 +18,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from skimage.transform import rotate
 
+from experiments.outcome import Outcome, as_text
 from invariance._core.progress import track
 from invariance.datasets import load_caltech101, load_mnist
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.hierarchies import Layer, NeuralResponse
 from invariance.images import resize_all, to_grey
 
@@ -38,7 +38,7 @@ PAPER = {
 }
 
 
-class Pictures(NamedTuple):
+class Images(NamedTuple):
     """Grey images (n, h, w) float32 with labels (n,), the sizes of their patches, and pixels between positions."""
 
     images: np.ndarray
@@ -47,22 +47,22 @@ class Pictures(NamedTuple):
     hop: int
 
 
-def read_digits() -> Pictures:
+def read_digits() -> Images:
     """MNIST's training digits 1 to 9."""
     data = load_mnist()
     labels = np.asarray(data.labels)
     is_wanted = labels > 0
-    return Pictures(np.asarray(data.images)[is_wanted].astype(np.float32) / 255, labels[is_wanted], (12, 20), 1)
+    return Images(np.asarray(data.images)[is_wanted].astype(np.float32) / 255, labels[is_wanted], (12, 20), 1)
 
 
-def read_objects(rule: str = "stretch") -> Pictures:
+def read_objects(rule: str = "stretch") -> Images:
     """Eight classes of Caltech 101 in grey, 100 x 100 pixels by a rule of `invariance.images.resize`."""
     data = load_caltech101(CALTECH_CLASSES)
     images = resize_all([to_grey(image) for image in data.images], (100, 100), rule)
-    return Pictures(images, np.asarray(data.labels), (24, 60), 3)
+    return Images(images, np.asarray(data.labels), (24, 60), 3)
 
 
-SETS: dict[str, Callable[[], Pictures]] = {"MNIST": read_digits, "Caltech 101": read_objects}
+SETS: dict[str, Callable[[], Images]] = {"MNIST": read_digits, "Caltech 101": read_objects}
 
 
 class Trial(NamedTuple):
@@ -90,13 +90,13 @@ def make_response(method: str, sizes: Sequence[int], hop: int, seed: int) -> Neu
     return NeuralResponse(layers, kernel=method, hop=hop, n_jobs=2, random_state=seed)
 
 
-def judge(method: str, pictures: Pictures, trial: Trial, seed: int) -> tuple[float, float]:
+def judge(method: str, photos: Images, trial: Trial, seed: int) -> tuple[float, float]:
     """How many rotated copies are identified and classified, in per cent."""
     rotated, originals = trial.rotated, trial.originals
     if method == "L2":
         rows, columns = rotated.reshape(len(rotated), -1), originals.reshape(len(originals), -1)
     else:
-        response = make_response(method, pictures.sizes, pictures.hop, seed).fit(trial.others)
+        response = make_response(method, photos.sizes, photos.hop, seed).fit(trial.others)
         rows, columns = response.transform(rotated), response.transform(originals)
     nearest = cdist(rows, columns).argmin(axis=1)
     is_identified = nearest == np.arange(len(nearest))
@@ -109,11 +109,11 @@ def run(
     """The paper's table 1, beside ours; the trials are those of `seed` and the seeds after it."""
     tables: dict[str, list[Outcome]] = {}
     for name, read in sets.items():
-        pictures = read()
+        photos = read()
         for method in methods:
             started, rates = time.perf_counter(), []
             for number in track(range(seed, seed + n_trials), f"{name}, {method}"):
-                rates.append(judge(method, pictures, draw_trial(pictures.images, pictures.labels, number), number))
+                rates.append(judge(method, photos, draw_trial(photos.images, photos.labels, number), number))
             seconds = (time.perf_counter() - started) / n_trials
             papers = PAPER.get(name, {}).get(method, (None, None))
             for task, figures, paper in zip(TASKS, np.transpose(rates), papers, strict=True):
@@ -124,4 +124,4 @@ def run(
 
 if __name__ == "__main__":
     for name, outcomes in run(int(sys.argv[1]) if len(sys.argv) > 1 else 10).items():
-        print(as_text(f"{name}, {N_EACH} rotated images a class, rate in %", outcomes))
+        print(as_text(f"{name}, {N_EACH} rotated images per class, rate in %", outcomes))

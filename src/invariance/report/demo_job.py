@@ -1,6 +1,6 @@
 """The demonstration: textures at random rotations, few labels, with and without being told that rotation is irrelevant.
 
-A texture has no centre, so a window is not classified as one picture: its small patches are, and the window is given
+A texture has no centre, so a window is not classified as one image: its small patches are, and the window is given
 to the class that they find most probable on average. All contestants but one learn from the same patches:
 
 - jungles told Φ = Rotations(24), and the same jungles told nothing;
@@ -66,7 +66,7 @@ class Trial(NamedTuple):
 
 
 class Demo(NamedTuple):
-    """Windows to learn from and to be tested on, trials for each number of labels a class, and jungles grown deeper."""
+    """Windows for training and testing, trials for each number of labels per class, and jungles grown deeper."""
 
     class_names: tuple[str, ...]
     train: Windows
@@ -103,7 +103,7 @@ def run_demo(random_state: int = 0) -> Demo:
 
 
 def run_trial(train: Windows, test: Windows, draw: tuple[int, np.random.Generator]) -> Trial:
-    """Label so many random training windows a class, learn from those alone, and predict the test windows."""
+    """Label so many random training windows per class, learn from those alone, and predict the test windows."""
     n_labels, rng = draw
     classes = np.unique(train.labels)
     labelled = np.concatenate([rng.choice(np.flatnonzero(train.labels == c), n_labels, False) for c in classes])

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments.catalogue import EXPERIMENTS
+from experiments.experiment import Experiment, absent_data
+from experiments.outcome import Outcome, Plot, Table
+from experiments.results import Result
+from experiments.sample_complexity import plot as plot_curves
+from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
 from invariance._core.files import atomic_path
-from invariance.experiments.catalogue import EXPERIMENTS
-from invariance.experiments.experiment import Experiment, absent_data
-from invariance.experiments.outcome import Outcome, Plot, Table
-from invariance.experiments.results import Result
-from invariance.experiments.sample_complexity import plot as plot_curves
-from invariance.experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
 from invariance.report.figures import BLUE, INK, ORANGE, save_figure
 
 QUICK_NOTE = "A rehearsal on next to nothing: its figures mean nothing, and there are no verdicts."
@@ -59,12 +59,12 @@ def write_page(results: Mapping[str, Result], output: Path, stem: str = "reprodu
     folder.mkdir(exist_ok=True)
     sections = []
     for experiment in EXPERIMENTS.values():
-        result, pictures = results.get(experiment.name), []
+        result, images = results.get(experiment.name), []
         for number, (title, figure) in enumerate(_figures(result) if result else []):
             file = folder / f"{experiment.name}{f'-{number + 1}' if number else ''}.png"
             save_figure(figure, file)
-            pictures.append(f"![{title}]({stem}/{file.name})")
-        sections.append(_section(experiment, result, pictures))
+            images.append(f"![{title}]({stem}/{file.name})")
+        sections.append(_section(experiment, result, images))
     page = output / f"{stem}.md"
     with atomic_path(page) as neighbour:
         neighbour.write_text("\n\n".join([_opening(results), *sections]) + "\n", encoding="utf-8")
@@ -96,7 +96,7 @@ def _opening(results: Mapping[str, Result]) -> str:
     return "\n".join(lines)
 
 
-def _section(experiment: Experiment, result: Result | None, pictures: list[str]) -> str:
+def _section(experiment: Experiment, result: Result | None, images: list[str]) -> str:
     parts = [f"## {experiment.name}", f"{experiment.paper}, {experiment.place}. {experiment.protocol}"]
     if experiment.lacking:
         parts.append(f"Not to be had: {experiment.lacking}.")
@@ -108,7 +108,7 @@ def _section(experiment: Experiment, result: Result | None, pictures: list[str])
         parts += [_markdown(table, result.is_quick) for table in result.found.tables]
         if experiment.claims and not result.is_quick:
             parts.append("\n".join(f"- {line}" for line in claims_of(experiment, result)))
-        parts += pictures
+        parts += images
         seed = "fixed splits" if result.seed is None else f"seed {result.seed}"
         parts.append(
             f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "

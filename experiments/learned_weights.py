@@ -2,12 +2,12 @@
 
 Four base kernels ignore more and more of a digit's turning: nothing, small turns (by tangents), turns up to 60°, all
 turns. They are weighed for every pair of digits, upright and with every digit turned by an angle of its own:
-1. weights against training digits a class, means over three times as many draws: of few digits, they vary widely;
+1. weights against training digits per class, means over three times as many draws: of few digits, they vary widely;
 2. which pairs of upright digits are alike by their weights, and whether other digits of the same pairs say so too;
 3. a prior: weights learned on the digits 0 to 4 say what kernels cost for 5 to 9, of which there are very few. All
    digits are drawn anew for every draw. "Wrong prior" is that of the other kind of task, upright or turned.
 The paper has no figures for this. Its claim, for textures, is that fewer samples want more invariance (fig. 3).
-Run it with: python -m invariance.experiments.learned_weights [folder of the figures] [number of draws]
+Run it with: python -m experiments.learned_weights [folder of the figures] [number of draws]
 """
 
 import sys
@@ -21,9 +21,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from skimage.transform import rotate
 
+from experiments.outcome import Outcome, as_text
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.report import similarity_figure, weights_by_size_figure
 from invariance.tangents import JitteredDistance, TangentDistance
 from invariance.tangents.definite import DefiniteGram
@@ -41,7 +41,7 @@ KERNELS = {
 OTHER_KIND = {"upright": "turned", "turned": "upright"}
 PAIRS = ("6 or 9", "1 or 7", "3 or 8")
 SIZES = (2, 5, 10, 20, 40)
-FEW = (2, 3, 5)  # digits a class, where a prior may help
+FEW = (2, 3, 5)  # digits per class, where a prior may help
 BASELINE = "learned"
 Tables = dict[tuple[str, int], list[Outcome]]
 # Shares (sizes, tasks, k) for both kinds; the weigher of all upright digits; shares (tasks, k) of other digits.
@@ -80,7 +80,7 @@ def measure(images: np.ndarray) -> np.ndarray:
 
 
 def weigh(images, labels, n_each: int = 80, sizes: Sequence[int] = SIZES, n_draws: int = 60) -> Weighed:
-    """Weights against training digits a class; those of all `n_each` upright digits a class, and of as many others."""
+    """Weights against digits per class; those of all `n_each` upright digits per class, and of as many others."""
     digits, labels = draw_digits(images, labels, 2 * n_each, seed=0)
     part = np.arange(len(labels)) % (2 * n_each) < n_each
     stacks = {kind: measure(digits[kind][part]) for kind in OTHER_KIND}
@@ -125,7 +125,7 @@ def gains(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def plot_gains(tables: Tables) -> Figure:
-    """Points above learned weights without a prior, with the errors of the means, against digits a class."""
+    """Points above learned weights without a prior, with the errors of the means, against digits per class."""
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), OTHER_KIND, strict=True):
         for place, found in enumerate(zip(*(gains(tables[kind, n_few]) for n_few in FEW), strict=True)):
@@ -134,7 +134,7 @@ def plot_gains(tables: Tables) -> Figure:
             axes.errorbar(places, means, errors, fmt="o-", ms=4, capsize=2, label=found[0].method)
         axes.axhline(0, color="grey", linewidth=0.8)
         axes.set_xticks(range(len(FEW)), FEW)
-        axes.set(title=f"digits 5 to 9, {kind}", xlabel="training digits a class")
+        axes.set(title=f"digits 5 to 9, {kind}", xlabel="training digits per class")
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[0].set_ylabel("points above weights without a prior")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
@@ -167,7 +167,7 @@ if __name__ == "__main__":
     by_size, weigher, again = weighed
     for kind, pair in product(OTHER_KIND, PAIRS):
         shares = by_size[kind][:, weigher.task_names_.index(pair)]
-        print(f"{pair}, {kind}, {SIZES} digits a class, shares of {', '.join(KERNELS)}:\n{shares.round(2)}")
+        print(f"{pair}, {kind}, {SIZES} digits per class, shares of {', '.join(KERNELS)}:\n{shares.round(2)}")
     overlaps = np.minimum(weigher.shares_[:, None], again).sum(axis=2)
     same = overlaps.diagonal().mean()
     print(f"overlap of weights on other digits: {same:.2f} for the same pair, {overlaps.mean():.2f} for any two")

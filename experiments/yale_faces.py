@@ -1,7 +1,7 @@
-"""Yale faces, [Laptev15] sec. 4.1: 5 of 11 pictures a person for training, mean error over random splits.
+"""Yale faces, [Laptev15] sec. 4.1: 5 of 11 images per person for training, mean error over random splits.
 
-Φ is shifts of up to two pixels times illumination (the picture divided by its blurs of width 8 and 16). The paper does
-not say at which size; this is 32 x 32. Run it with: python -m invariance.experiments.yale_faces [number of splits]
+Φ is shifts of up to two pixels times illumination (the image divided by its blurs of width 8 and 16). The paper does
+not say at which size; this is 32 x 32. Run it with: python -m experiments.yale_faces [number of splits]
 """
 
 import sys
@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from experiments.outcome import Outcome, as_text
 from invariance._core.progress import track
 from invariance.datasets import load_yale
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.jungles import JungleClassifier, TreeClassifier
 from invariance.transformations import Illumination, Shifts
 
@@ -24,7 +24,7 @@ PHI = SHIFTS * Illumination()
 
 
 def divide_illumination(images: np.ndarray) -> np.ndarray:
-    """Pictures divided by their blur of width 8: illumination removed once, instead of one member of Φ among others."""
+    """Images divided by their blur of width 8: illumination removed once, instead of one member of Φ among others."""
     return Illumination((8.0,)).operators(images.shape[1:]).apply(images)[:, 1]
 
 
@@ -43,7 +43,7 @@ METHODS: dict[str, tuple[float | None, Callable]] = {
 
 
 def _jungles(phi, seed, n_jungles=10, **settings):
-    # 75 pictures are too few to leave some out: the jungles grow on all of them until their leaves are pure.
+    # 75 images are too few to leave some out: the jungles grow on all of them until their leaves are pure.
     settings = {"max_samples": 1.0, "validation_fraction": 0.0, **settings}
     return JungleClassifier(phi, n_jungles=n_jungles, random_state=seed, **settings)
 
@@ -53,7 +53,7 @@ def _divided(seed, **settings):
 
 
 def draw_split(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of training and test pictures: `N_TRAINING` of every person drawn at random, and the others."""
+    """Indices of training and test images: `N_TRAINING` of every person drawn at random, and the others."""
     rng = np.random.default_rng(seed)
     training = [rng.permutation(np.flatnonzero(labels == person))[:N_TRAINING] for person in np.unique(labels)]
     return np.concatenate(training), np.setdiff1d(np.arange(len(labels)), np.concatenate(training))

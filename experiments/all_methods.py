@@ -1,9 +1,9 @@
 """All methods of the library weighed together: whether the trade-off finds the best of them, or better.
 
 Each method alone is a support vector machine on its base kernel, with the same C; the trade-off learns weights of all
-of them, for every pair of classes. Data: UIUC textures, 300 digits of MNIST, Yale faces (5 pictures a person), and
+of them, for every pair of classes. Data: UIUC textures, 300 digits of MNIST, Yale faces (5 images per person), and
 scikit-learn's small digits. Figures are the share classified right in per cent, over several draws. Run it with:
-python -m invariance.experiments.all_methods [number of draws] [data sets ...]
+python -m experiments.all_methods [number of draws] [data sets ...]
 """
 
 import sys
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits
 
+from experiments.outcome import Outcome, as_text
+from experiments.tangent_faces import even
+from experiments.yale_faces import draw_split
 from invariance.datasets import load_mnist, load_uiuc_textures, load_yale
-from invariance.experiments.outcome import Outcome, as_text
-from invariance.experiments.tangent_faces import even
-from invariance.experiments.yale_faces import draw_split
 from invariance.images import resize, to_grey
-from invariance.tradeoff import TradeoffClassifier, room_kernels
+from invariance.tradeoff import TradeoffClassifier, default_kernels
 
 C = 1000.0
 FIRST_SEED = 200  # what jungles cost, which kernels take part and how costs grow with errors was chosen on draws 0 to 7
@@ -58,7 +58,7 @@ def draw_mnist(seed: int) -> Draw:
 
 
 def draw_yale(seed: int) -> Draw:
-    """5 pictures a person to learn from, the others tested; their illumination evened out, grey levels from 0 to 1."""
+    """5 images per person to learn from, the others tested; their illumination evened out, grey levels from 0 to 1."""
     faces = load_yale(size=32)
     images, labels = np.clip(0.5 + even(_grey(faces.images)) / 6, 0, 1), np.asarray(faces.labels)
     training, test = draw_split(labels, seed)
@@ -83,7 +83,7 @@ TASKS: dict[str, Callable[[int], Draw]] = {
 
 def compare(draw: Draw, seed: int, combinations: dict = COMBINATIONS) -> dict[str, float]:
     """Shares classified right, in per cent, of every method alone and of their combinations."""
-    kernels = room_kernels(random_state=seed, n_jobs=2)
+    kernels = default_kernels(random_state=seed, n_jobs=2)
     grams = np.stack([kernel.fit_gram(draw.training, draw.labels) for kernel in kernels])
     rows = np.stack([kernel.rows(draw.test) for kernel in kernels])
     rates = {}

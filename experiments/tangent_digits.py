@@ -5,7 +5,7 @@ training digits, as many of each class, drawn several times. Errors in per cent 
 parameters are found by cross-validation on the training digits only: widths of kernels as multiples of their "auto"
 values, and C. The paper says, with 300 faces: RBF 11.2, virtual support vectors 9.8, jittered kernel 10.0, tangent
 vector kernel (the sum form, finite rotations and scales) 9.7.
-Run it with: python -m invariance.experiments.tangent_digits [number of draws] [number of test digits] [file of fig. 3]
+Run it with: python -m experiments.tangent_digits [number of draws] [number of test digits] [file of fig. 3]
 """
 
 import sys
@@ -20,9 +20,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
+from experiments.outcome import Outcome, as_text
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.tangents import JitteredDistance, TangentDistance, TangentVectorKernel, VirtualSVC
 from invariance.tangents.definite import DefiniteGram
 from invariance.transformations import Identity, Rotations, Scales, Shifts

@@ -1,16 +1,16 @@
 """UIUC textures, [Varma07] sec. 4.1: eight descriptors of different invariance, alone and in a learned combination.
 
-20 of 40 pictures a class to learn from, the others to be tested on, drawn anew for every seed. The words of every
-descriptor are found in the training pictures of the split; pictures are compared by χ².
+20 of 40 images per class to learn from, the others to be tested on, drawn anew for every seed. The words of every
+descriptor are found in the training images of the split; images are compared by χ².
 Figures are accuracies in per cent.
 
-Differs from the paper: the pictures here are half as wide, so patches are small; the means of aligned patches are
-taken from them, for light that changes slowly over a picture else rules their distances; sorted rings and columns of
-shapes join, added by us. Settings were chosen by cross-validation among the training pictures of the split with seed
-1000 (`SETTINGS_SEED`); half the test pictures of any other seed are among these, and the last table leaves them out.
+Differs from the paper: the images here are half as wide, so patches are small; the means of aligned patches are
+taken from them, for light that changes slowly over an image else rules their distances; sorted rings and columns of
+shapes join, added by us. Settings were chosen by cross-validation among the training images of the split with seed
+1000 (`SETTINGS_SEED`); half the test images of any other seed are among these, and the last table leaves them out.
 
-Run it with: python -m invariance.experiments.uiuc_textures [number of splits] [cache folder]
-The folder holds the vectors of all pictures (some 6 GB) and the distances of every split, so that a run that was broken
+Run it with: python -m experiments.uiuc_textures [number of splits] [cache folder]
+The folder holds the vectors of all images (some 6 GB) and the distances of every split, so that a run that was broken
 off goes on where it was; without one, a temporary folder is used.
 """
 
@@ -28,6 +28,7 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVC
 
+from experiments.outcome import Outcome, as_text
 from invariance._core.files import atomic_path
 from invariance._core.progress import track
 from invariance.codebooks.words import WordHistograms, histogram_distances
@@ -35,7 +36,6 @@ from invariance.datasets import load_uiuc_textures
 from invariance.descriptors.fractal import FractalFeatures
 from invariance.descriptors.maximum_responses import MaximumResponses
 from invariance.descriptors.patch_grid import PatchGrid, SortedRings, standardize
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.images import read_image
 from invariance.tradeoff import TradeoffClassifier
 
@@ -45,7 +45,7 @@ N_VECTORS = 150_000
 STEP = 3
 C = 1000.0
 SETTINGS_SEED = 1000
-UNSEEN = "combined, without pictures that settings were chosen on"
+UNSEEN = "combined, without images that settings were chosen on"
 
 
 class Entry(NamedTuple):
@@ -137,7 +137,7 @@ COMBINATIONS = {
 
 
 class StoredVectors(BaseEstimator):
-    """A descriptor for pictures that are described already: their vectors are what it is given."""
+    """A descriptor for images that are described already: their vectors are what it is given."""
 
     def describe_all(self, vectors: np.ndarray) -> np.ndarray:
         """The vectors (n, D) themselves."""
@@ -145,7 +145,7 @@ class StoredVectors(BaseEstimator):
 
 
 def draw_split(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of training and test pictures: `N_TRAINING` of every class drawn at random, and the others."""
+    """Indices of training and test images: `N_TRAINING` of every class drawn at random, and the others."""
     rng = np.random.default_rng(seed)
     drawn = [rng.permutation(np.flatnonzero(labels == label))[:N_TRAINING] for label in np.unique(labels)]
     training = np.sort(np.concatenate(drawn))
@@ -159,7 +159,7 @@ def distance_stack(
     cache: Path | None = None,
     table: dict[str, Entry] = TABLE | MORE,
 ) -> np.ndarray:
-    """χ² distances (k, n, n) float32 of all pictures by each descriptor, with words of the training pictures only."""
+    """χ² distances (k, n, n) float32 of all images by each descriptor, with words of the training images only."""
     return np.stack([_distances(entry.descriptor, paths, labels, seed, cache) for entry in table.values()])
 
 
@@ -175,18 +175,18 @@ def _distances(descriptor, paths, labels, seed: int, cache: Path | None) -> np.n
 
 
 def _histograms(descriptor, paths, labels, seed: int, cache: Path | None) -> np.ndarray:
-    pictures: Any = paths if cache is None else stored_vectors(descriptor, paths, cache)
+    images: Any = paths if cache is None else stored_vectors(descriptor, paths, cache)
     if isinstance(descriptor, ShapeColumns):
         return np.concatenate(
-            [descriptor.describe_all(read_image(path)) for path in paths] if cache is None else pictures
+            [descriptor.describe_all(read_image(path)) for path in paths] if cache is None else images
         )
     training, _ = draw_split(labels, seed)
     bag = WordHistograms(descriptor if cache is None else StoredVectors(), N_WORDS, N_VECTORS, random_state=seed)
-    return bag.fit([pictures[i] for i in training]).transform(pictures)
+    return bag.fit([images[i] for i in training]).transform(images)
 
 
 def stored_vectors(descriptor, paths: Sequence[Path], cache: Path) -> np.ndarray:
-    """The vectors (pictures, n, D) float16 of pictures of one size, read from the folder or written to it."""
+    """The vectors (images, n, D) float16 of images of one size, read from the folder or written to it."""
     file = cache / f"vectors-{_key(descriptor, paths)}.npy"
     if not file.exists():
         first = descriptor.describe_all(read_image(paths[0]))
@@ -199,14 +199,14 @@ def stored_vectors(descriptor, paths: Sequence[Path], cache: Path) -> np.ndarray
 
 
 def _key(descriptor, paths, *settings) -> str:
-    """A name for what a descriptor makes of these pictures."""
-    of_pictures = [f"{path.parent.name}/{path.name}" for path in paths]
-    described = repr((type(descriptor).__name__, sorted(descriptor.get_params().items()), of_pictures, settings))
+    """A name for what a descriptor makes of these images."""
+    of_images = [f"{path.parent.name}/{path.name}" for path in paths]
+    described = repr((type(descriptor).__name__, sorted(descriptor.get_params().items()), of_images, settings))
     return f"{type(descriptor).__name__}-{hashlib.sha256(described.encode()).hexdigest()[:16]}"
 
 
 def predict_nearest(distances: np.ndarray, labels: np.ndarray, training: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """The label of the training picture nearest to each test picture."""
+    """The label of the training image nearest to each test image."""
     return labels[training[distances[np.ix_(test, training)].argmin(axis=1)]]
 
 
@@ -233,9 +233,9 @@ def run(
     combinations: dict[str, Combination] = COMBINATIONS,
     classes: Sequence[str] | None = None,
 ) -> dict[str, list[Outcome]]:
-    """Every descriptor alone, "1NN" and "SVM", and "combined"; `UNSEEN`, without pictures that settings were chosen on.
+    """Every descriptor alone, "1NN" and "SVM", and "combined"; `UNSEEN`, without images that settings were chosen on.
 
-    `classes` picks some folders of pictures.
+    `classes` picks some folders of images.
     """
     if cache is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -285,4 +285,4 @@ def _note(found: dict, row: tuple[str, str], paper: float | None, is_right: np.n
 if __name__ == "__main__":
     n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     for which, outcomes in run(n_splits, sys.argv[2] if len(sys.argv) > 2 else None).items():
-        print(as_text(f"UIUC textures, {N_TRAINING} training pictures a class, {which}, accuracy in %", outcomes))
+        print(as_text(f"UIUC textures, {N_TRAINING} training images per class, {which}, accuracy in %", outcomes))

@@ -3,7 +3,7 @@
 Trained on 50,000 pixels of sections 0-17, tested on pixels of sections 18-23 of the ISBI 2012 training stack (the
 challenge's test labels are not public). The peer sees the same pixels: a random forest on scikit-image's
 `multiscale_basic_features`. Figures are 1 - F in per cent, F of the cell class at its best threshold.
-Run it with: python -m invariance.experiments.isbi_patches
+Run it with: python -m experiments.isbi_patches
 """
 
 import time
@@ -13,8 +13,8 @@ import numpy as np
 from skimage.feature import multiscale_basic_features
 from sklearn.ensemble import RandomForestClassifier
 
+from experiments.outcome import Outcome, as_text
 from invariance.datasets import load_isbi2012
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.images import patches_at, pyramid_patches
 from invariance.jungles import JungleClassifier
 from invariance.transformations import Rotations

@@ -1,11 +1,11 @@
 """Yale faces with kernels that know small transformations: [Pozdnoukhov04]'s methods on the splits of [Laptev15].
 
-5 of 11 pictures a person for training, 32 x 32, mean error over random splits. Pictures are taken as they are, with
+5 of 11 images per person for training, 32 x 32, mean error over random splits. Images are taken as they are, with
 their illumination divided as in `yale_faces`, or evened: divided by a blur of half that width and brought to mean 0 and
-deviation 1. That width and the tangents' blur of 0.8 pixels were found by cross-validation within the training pictures
-of 20 splits (which are test pictures of other splits: 165 pictures are all there are); the kernels' widths and C are
+deviation 1. That width and the tangents' blur of 0.8 pixels were found by cross-validation within the training images
+of 20 splits (which are test images of other splits: 165 images are all there are); the kernels' widths and C are
 found within those of each split. Jitters are shifts of up to two pixels.
-Run it with: python -m invariance.experiments.tangent_faces [number of splits]
+Run it with: python -m experiments.tangent_faces [number of splits]
 """
 
 import sys
@@ -14,10 +14,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from invariance._core.progress import track
-from invariance.datasets import load_yale
-from invariance.experiments.outcome import Outcome, as_text
-from invariance.experiments.tangent_digits import (
+from experiments.outcome import Outcome, as_text
+from experiments.tangent_digits import (
     BLURRED,
     EUCLIDEAN,
     PAPERS_TRANSFORMATIONS,
@@ -27,7 +25,9 @@ from invariance.experiments.tangent_digits import (
     Trial,
     Virtual,
 )
-from invariance.experiments.yale_faces import N_TRAINING, SHIFTS, divide_illumination, draw_split
+from experiments.yale_faces import N_TRAINING, SHIFTS, divide_illumination, draw_split
+from invariance._core.progress import track
+from invariance.datasets import load_yale
 from invariance.tangents import JitteredDistance, TangentDistance, TangentVectorKernel
 from invariance.transformations import Illumination
 
@@ -37,7 +37,7 @@ WIDTHS = (2.0, 1.4, 2.8, 4.0)
 
 
 def even(images: np.ndarray) -> np.ndarray:
-    """Pictures divided by their blur, each then brought to mean 0 and deviation 1."""
+    """Images divided by their blur, each then brought to mean 0 and deviation 1."""
     divided = Illumination((EVENING_WIDTH,)).operators(images.shape[1:]).apply(images)[:, 1]
     centred = divided - divided.mean(axis=(1, 2), keepdims=True)
     return centred / np.maximum(centred.std(axis=(1, 2), keepdims=True), 1e-6)
@@ -92,14 +92,14 @@ FEW_METHODS = (
 
 
 class Album:
-    """All pictures; the distances between them are computed once for all splits, as they depend on pairs only."""
+    """All images; the distances between them are computed once for all splits, as they depend on pairs only."""
 
     def __init__(self, images: np.ndarray, labels: np.ndarray):
         self.images, self.labels = images, labels
         self._squared: dict[str, np.ndarray] = {}
 
     def squared(self, distance) -> np.ndarray:
-        """Squared distances (n, n) between all pictures."""
+        """Squared distances (n, n) between all images."""
         name = repr(distance)
         if name not in self._squared:
             self._squared[name] = distance.squared(self.images)
@@ -107,14 +107,14 @@ class Album:
 
 
 class Split(Trial):
-    """Some pictures of an album for training, others to test."""
+    """Some images of an album for training, others to test."""
 
     def __init__(self, album: Album, training: np.ndarray, test: np.ndarray):
         super().__init__(album.images[training], album.labels[training], album.images[test])
         self.album, self.places = album, (training, test)
 
     def squared(self, distance) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances between training pictures (n, n), and from test to training pictures (m, n)."""
+        """Squared distances between training images (n, n), and from test to training images (m, n)."""
         training, test = self.places
         squared = self.album.squared(distance)
         return squared[np.ix_(training, training)], squared[np.ix_(test, training)]
@@ -126,7 +126,7 @@ def run(
     methods: Mapping[str, Callable] = METHODS,
     seed: int = 0,
 ) -> dict[str, list[Outcome]]:
-    """Errors of the methods, for every preparation of the pictures, on the splits of `seed` and the seeds after it."""
+    """Errors of the methods, for every preparation of the images, on the splits of `seed` and the seeds after it."""
     faces = load_yale(size=32)
     images, labels = np.asarray(faces.images, np.float32) / 255, np.asarray(faces.labels)
     outcomes: dict[str, list[Outcome]] = {}

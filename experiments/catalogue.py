@@ -1,8 +1,8 @@
 """Every table and figure of the five papers by name: what it needs, what the paper claims, how it is run."""
 
-from invariance.experiments import reproductions
-from invariance.experiments.experiment import Experiment
-from invariance.experiments.verdicts import Claim
+from experiments import reproductions
+from experiments.experiment import Experiment
+from experiments.verdicts import Claim
 
 
 def find_experiment(name: str) -> Experiment:
@@ -15,7 +15,7 @@ def find_experiment(name: str) -> Experiment:
 JUNGLES = (
     Experiment(
         "yale_faces", "Laptev15", "table of sec. 4.1",
-        "15 people, 5 of 11 pictures each to learn from, the others tested, 32 x 32 pixels, random splits.",
+        "15 people, 5 of 11 images each to learn from, the others tested, 32 x 32 pixels, random splits.",
         ("yale",), reproductions.yale_faces, 10, 5,
         differs="The paper has 50 splits and does not say at which size; our trees and jungles pit random groups of "
         "classes against each other, not pairs.",
@@ -71,14 +71,14 @@ JUNGLES = (
     ),
 )  # fmt: skip
 
-BACKGROUND_LACKING = "GRAZ-02's own background pictures, and the masks"
+BACKGROUND_LACKING = "GRAZ-02's own background images, and the masks"
 BY_WINDOWS, BY_TREES, BY_LEAVES = (
-    f"bikes or cars, right in %, by {places}" for places in ("windows a picture", "trees", "leaves a tree")
+    f"bikes or cars, right in %, by {places}" for places in ("windows per image", "trees", "leaves per tree")
 )
 CODEBOOKS = (
     Experiment(
         "graz02", "Moosmann06", "sec. 4, GRAZ-02",
-        "150 pictures a class to learn from and 150 tested, 2,000 windows a picture; right at the equal error rate.",
+        "150 images per class to learn from and 150 tested, 2,000 windows per image; right at the equal error rate.",
         ("graz02", "caltech101", "mnist"), reproductions.graz02, 3, 4,
         lacking=BACKGROUND_LACKING,
         differs="Bikes against Caltech's background or GRAZ-02's cars; the paper counts 8,000 windows.",
@@ -91,15 +91,15 @@ CODEBOOKS = (
     ),
     Experiment(
         "graz02_windows", "Moosmann06", "fig. 4 a",
-        "The same for bikes or cars, by how many windows of a picture are counted; beside k-means of 5,000 words.",
+        "The same for bikes or cars, by how many windows of an image are counted; beside k-means of 5,000 words.",
         ("graz02",), reproductions.graz02_windows, 2, 7,
         lacking=BACKGROUND_LACKING,
         differs="Bikes against cars; the paper goes up to 50,000 windows. k-means starts at random, in small batches.",
         claims=(
-            Claim("forests are better than k-means", BY_WINDOWS, "forest, 5 trees, 1,000 windows a picture",
-                  "k-means, 5,000 words, 1,000 windows a picture"),
-            Claim("more windows are better", BY_WINDOWS, "forest, 5 trees, 1,000 windows a picture",
-                  "forest, 5 trees, 100 windows a picture"),
+            Claim("forests are better than k-means", BY_WINDOWS, "forest, 5 trees, 1,000 windows per image",
+                  "k-means, 5,000 words, 1,000 windows per image"),
+            Claim("more windows are better", BY_WINDOWS, "forest, 5 trees, 1,000 windows per image",
+                  "forest, 5 trees, 100 windows per image"),
         ),
     ),
     Experiment(
@@ -108,35 +108,35 @@ CODEBOOKS = (
         ("graz02",), reproductions.graz02_forests, 3, 4,
         lacking=BACKGROUND_LACKING, differs="Bikes against cars.",
         claims=(
-            Claim("five trees are better than one", BY_TREES, "1,000 leaves a tree, 5 trees",
-                  "1,000 leaves a tree, 1 trees"),
-            Claim("more than five trees add little", BY_TREES, "1,000 leaves a tree, 10 trees",
-                  "1,000 leaves a tree, 5 trees", "level"),
-            Claim("heavy pruning is worse than 1,000 leaves a tree", BY_LEAVES, "5 trees, 1,000 leaves a tree",
-                  "5 trees, 50 leaves a tree"),
+            Claim("five trees are better than one", BY_TREES, "1,000 leaves per tree, 5 trees",
+                  "1,000 leaves per tree, 1 trees"),
+            Claim("more than five trees add little", BY_TREES, "1,000 leaves per tree, 10 trees",
+                  "1,000 leaves per tree, 5 trees", "level"),
+            Claim("heavy pruning is worse than 1,000 leaves per tree", BY_LEAVES, "5 trees, 1,000 leaves per tree",
+                  "5 trees, 50 leaves per tree"),
         ),
     ),
     Experiment(
-        "word_maps", "Moosmann06", "figs 2 and 3", "Where the words of a class fire in a picture.",
-        ("graz02",), differs="Pictures to look at, without figures: `word_map` draws them.",
+        "word_maps", "Moosmann06", "figs 2 and 3", "Where the words of a class fire in an image.",
+        ("graz02",), differs="Images to look at, without figures: `word_map` draws them.",
     ),
     Experiment(
         "pascal_2005", "Moosmann06", "sec. 4, Pascal Challenge 2005", "Four kinds of objects, each against the others.",
         lacking="PASCAL VOC 2005", others={"motorbikes": 95.8, "bikes": 90.1, "people": 94.0, "cars": 96.0},
     ),
     Experiment(
-        "horses", "Moosmann06", "sec. 4, horses", "Horses against other pictures, at the equal error rate.",
+        "horses", "Moosmann06", "sec. 4, horses", "Horses against other images, at the equal error rate.",
         lacking="the INRIA horses", others={"forest": 85.3},
     ),
 )  # fmt: skip
 
-OF_5, OF_30 = (f"{n} training images a class, right in %" for n in (5, 30))
+OF_5, OF_30 = (f"{n} training images per class, right in %" for n in (5, 30))
 HIERARCHIES = (
     Experiment(
         "rotation_distributions", "Wibisono10", "fig. 2",
         "One image a class, rotated by multiples of 30°: derived kernels within rotations, and between images.",
         ("mnist", "caltech101"), reproductions.rotation_distributions, 5, 2,
-        differs="The paper has a picture without figures.",
+        differs="The paper has an image without figures.",
         claims=tuple(
             Claim(f"rotation matters less to histograms than to inner products, {name}",
                   f"{name}, {reproductions.WITHIN_ROTATIONS}", "histogram", "inner")
@@ -145,7 +145,7 @@ HIERARCHIES = (
     ),
     Experiment(
         "rotated_images", "Wibisono10", "table 1",
-        "30 images a class, each with a copy rotated at random; the nearest original is the copy's own, or its class.",
+        "30 images per class, each with a randomly rotated copy; the nearest original is the copy's own, or its class.",
         ("mnist", "caltech101"), reproductions.rotated_images, 15, 5,
         differs="The paper has 50 trials.",
         claims=tuple(
@@ -156,7 +156,7 @@ HIERARCHIES = (
     ),
     Experiment(
         "sample_complexity", "Wibisono10", "fig. 3",
-        "Shifted digits 2-9 by the nearest of n training images a class, 30 tested a class; runs are test sets.",
+        "Shifted digits 2-9 by the nearest of n training images per class, 30 tested a class; runs are test sets.",
         ("mnist",), reproductions.sample_complexity, 50, 2,
         claims=(
             Claim("two layers are better than none", reproductions.FIVE_EXAMPLES, "2 layers", "L2"),
@@ -165,7 +165,7 @@ HIERARCHIES = (
     ),
     Experiment(
         "low_rank_5", "Wibisono10", "fig. 4",
-        "Shifted digits 2-9, 5 training images a class, layers of few principal components.",
+        "Shifted digits 2-9, 5 training images per class, layers of few principal components.",
         ("mnist",), reproductions.low_rank_5, 50, 4,
         differs="The paper has a curve without figures.",
         claims=tuple(
@@ -176,7 +176,7 @@ HIERARCHIES = (
     ),
     Experiment(
         "low_rank_30", "Wibisono10", "fig. 5",
-        "The same with 30 training images a class, three layers; also Gaussian kernel components.",
+        "The same with 30 training images per class, three layers; also Gaussian kernel components.",
         ("mnist",), reproductions.low_rank_30, 10, 4,
         differs="The paper has 50 trials, and a curve without figures.",
         claims=(
@@ -223,9 +223,9 @@ TANGENTS = (
 TRADEOFF = (
     Experiment(
         "uiuc_textures", "Varma07", "table 1",
-        "25 textures, 20 of 40 pictures each to learn from; eight descriptors alone and weighed.",
+        "25 textures, 20 of 40 images each to learn from; eight descriptors alone and weighed.",
         ("uiuc_textures",), reproductions.uiuc_textures, 20, 60, has_seed=False,
-        differs="Pictures are half as wide as the paper's.",
+        differs="Images are half as wide as the paper's.",
         claims=(
             Claim("learned weights are better than equal ones", "combined, right in %",
                   "the eight, learned, one against one", "the eight, equal weights, one against one"),
@@ -234,11 +234,11 @@ TRADEOFF = (
     ),
     Experiment(
         "texture_weights", "Varma07", "figs 2 and 3",
-        "Weights for pairs of textures by level of invariance, from 20 pictures each, for two pairs also from fewer.",
+        "Weights for pairs of textures by level of invariance, from 20 images each, for two pairs also from fewer.",
         ("uiuc_textures",), reproductions.texture_weights, 5, 10,
         differs="Words are those of the eight classes concerned.",
         claims=tuple(
-            Claim(f"few training pictures want more bi-Lipschitz invariance than many, {name}",
+            Claim(f"few training images want more bi-Lipschitz invariance than many, {name}",
                   f"{name}, {reproductions.SHARE}", "bi-Lipschitz, 3 a class", "bi-Lipschitz, 20 a class")
             for name in ("T10_floor1 or T25_plaid", "T08_granite or T15_brick2")
         ),
@@ -247,7 +247,7 @@ TRADEOFF = (
         "learned_weights", "Varma07", "figs 2, 3 and 6, on digits",
         "Kernels that ignore more and more turning, weighed for pairs of digits, by training digits; and priors.",
         ("mnist",), reproductions.learned_weights, 3, 4, has_seed=False,
-        differs="Digits instead of textures and flowers; the paper has pictures without figures.",
+        differs="Digits instead of textures and flowers; the paper has images without figures.",
         claims=tuple(
             Claim(f"few training images want more invariance than many, {kind}",
                   f"{reproductions.INVARIANCE_WANTED}, {kind}", "2 a class", "40 a class")
@@ -256,7 +256,7 @@ TRADEOFF = (
     ),
     Experiment(
         "flowers17", "Varma07", "table 2",
-        "17 kinds of flowers, 40 pictures each to learn from, 20 tested, the official splits.",
+        "17 kinds of flowers, 40 images each to learn from, 20 tested, the official splits.",
         ("flowers17",), reproductions.flowers17, 3, 25, most_runs=3, has_seed=False,
         differs="The flowers' outlines and the paper's own distances are not to be had: words count the more the "
         "nearer they are to the middle. Three more descriptors join.",
@@ -268,7 +268,7 @@ TRADEOFF = (
     ),
     Experiment(
         "flower_weights", "Varma07", "figs 4, 5 and 6, sec. 4.2",
-        "Weights of shape, colour and texture for pairs of flowers, 40 pictures each to learn from.",
+        "Weights of shape, colour and texture for pairs of flowers, 40 images each to learn from.",
         ("flowers17",), reproductions.flower_weights, 3, 10, most_runs=3, has_seed=False,
         differs="The flowers' outlines and the paper's own distances are not to be had.",
         claims=(
@@ -278,7 +278,7 @@ TRADEOFF = (
     ),
     Experiment(
         "caltech_few", "Varma07", "table 3, 12 of its 102 classes",
-        "15 pictures a class to learn from, 15 tested, six descriptors alone and weighed.",
+        "15 images per class to learn from, 15 tested, six descriptors alone and weighed.",
         ("caltech101",), reproductions.caltech_few, 2, 5,
         differs="Fewer classes are an easier task: the paper's figures do not apply.",
         claims=(
@@ -287,14 +287,14 @@ TRADEOFF = (
     ),
     Experiment(
         "caltech_objects", "Varma07", "table 3",
-        "102 classes, 15 pictures each to learn from, up to 15 tested, six descriptors alone and weighed.",
+        "102 classes, 15 images each to learn from, up to 15 tested, six descriptors alone and weighed.",
         ("caltech101",), reproductions.caltech_objects, 1, 25,
-        differs="Pictures are smaller than the paper's; its 87.82 is disputed.",
+        differs="Images are smaller than the paper's; its 87.82 is disputed.",
         others={"all by block-l1 learning": 76.55, "four descriptors, 1-vs-all": 79.85},
     ),
     Experiment(
         "object_weights", "Varma07", "fig. 7",
-        "Weights for pairs of objects, 15 pictures each to learn from, of six descriptors in three kinds.",
+        "Weights for pairs of objects, 15 images each to learn from, of six descriptors in three kinds.",
         ("caltech101",), reproductions.object_weights, 5, 4,
         differs="Words are those of the five classes concerned.",
     ),

@@ -1,12 +1,12 @@
 """Layers with few components, [Wibisono10] sec. 6.4, figs 4 and 5: PCA and Gaussian kernel PCA beside the full kernel.
 
-The task of `sample_complexity`, with 5 training images a class (fig. 4) and 30 (fig. 5); the 500 templates of a layer
+The task of `sample_complexity`, with 5 training images per class (fig. 4) and 30 (fig. 5); the 500 templates of a layer
 become k components. Every trial draws its images anew, and all methods share them and the templates. Rates are in per
 cent. The paper says: in fig. 4, 20 to 25 components do as well as all; in fig. 5, PCA is stable from 30 on, slightly
 below the full kernel, Gaussian kernel PCA from 150 on, level with it, and below 50 PCA is the better of the two.
 Here, over 5 trials, PCA with 30 is within 2 points of the full kernel and with 50 level with it; Gaussian kernel PCA is
 worse than PCA at 10 only, level with it at 25, and 10 points above the full kernel at 150.
-Run it with: python -m invariance.experiments.low_rank [number of trials] [folder of the figures]
+Run it with: python -m experiments.low_rank [number of trials] [folder of the figures]
 """
 
 import sys
@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments import sample_complexity
+from experiments.outcome import Curve
+from experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Digits, as_table
 from invariance._core.progress import track
-from invariance.experiments import sample_complexity
-from invariance.experiments.outcome import Curve
-from invariance.experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Digits, as_table
 
 PCA_COMPONENTS = (1, 2, 5, 10, 15, 20, 25, 30, 50, 100)
 KPCA_COMPONENTS = (10, 25, 50, 100, 150, 200)
@@ -35,7 +35,7 @@ class Method(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """Training images a class, and the methods compared."""
+    """Training images per class, and the methods compared."""
 
     n_training: int
     methods: dict[str, Method]
@@ -109,7 +109,7 @@ if __name__ == "__main__":
     n_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     for name, experiment in FIGURES.items():
         curves = run(n_trials, experiment, name)
-        title = f"{name}: MNIST 2-9, shifted, {experiment.n_training} training images a class, rate in %"
+        title = f"{name}: MNIST 2-9, shifted, {experiment.n_training} training images per class, rate in %"
         print(as_table(title, "components", curves), flush=True)
         if len(sys.argv) > 2:
             plot(curves).savefig(Path(sys.argv[2]) / f"low_rank_{experiment.n_training}.png", dpi=150)

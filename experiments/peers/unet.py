@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from experiments.peers.pixel_forest import UNLABELLED, check_labelled
 from invariance._core.checks import check_number
 from invariance._core.randomness import RandomState, make_rng
-from invariance.experiments.peers.pixel_forest import UNLABELLED, check_labelled
 from invariance.images import as_float32
 
 try:

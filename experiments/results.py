@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.experiment import Experiment
+from experiments.outcome import Curve, Found, Outcome, Plot, Table
 from invariance._core.files import atomic_path
 from invariance._version import __version__
-from invariance.experiments.experiment import Experiment
-from invariance.experiments.outcome import Curve, Found, Outcome, Plot, Table
 
 DIGITS = 4
-PACKAGE = "invariance.experiments"
+PACKAGE = "experiments"
 
 
 class Result(NamedTuple):
@@ -77,7 +77,7 @@ def check_runs(experiment: Experiment, runs: int | None, is_quick: bool = False)
 def fingerprint(experiment: Experiment, runs: int, seed: int, is_quick: bool) -> str:
     """A name for the settings and the code of an experiment; comments and layout do not count.
 
-    That is the code in `invariance.experiments`. Methods are in other rooms: after a change of those, run it afresh.
+    That is the code in `experiments`. Methods are in other rooms: after a change of those, run it afresh.
     """
     assert experiment.run is not None
     own = _functions_used(experiment.run)

@@ -1,11 +1,11 @@
-"""Bikes among other pictures, [Moosmann06] sec. 4: clustering forests beside k-means and unsupervised trees.
+"""Bikes among other images, [Moosmann06] sec. 4: clustering forests beside k-means and unsupervised trees.
 
-GRAZ-02's own background pictures are not to be had here: bikes are told from Caltech's background, and from GRAZ-02's
-cars; two digits that look alike show what it does for small grey images. 150 pictures a class to learn from and 150 to
+GRAZ-02's own background images are not to be had here: bikes are told from Caltech's background, and from GRAZ-02's
+cars; two digits that look alike show what it does for small grey images. 150 images per class to learn from and 150 to
 be tested on, drawn anew for every seed; figures are the share classified right at the equal error rate, in per cent.
 All codebooks see the same windows. How the words are counted is chosen for each codebook on a third of the training
-pictures.
-Run it with: python -m invariance.experiments.graz02 [number of seeds] [windows a picture]
+images.
+Run it with: python -m experiments.graz02 [number of seeds] [windows per image]
 """
 
 import sys
@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from experiments.outcome import Outcome, as_text
 from invariance.codebooks import BagOfFeatures, ClusteringForest, KMeansCodebook, equal_error_rate
 from invariance.codebooks.classifier import make_svm
 from invariance.datasets import load_caltech101, load_graz02, load_mnist
-from invariance.experiments.outcome import Outcome, as_text
 
 N_EACH = 150
 NORMALIZATIONS = ("sqrt", "binary", "sum")
@@ -34,7 +34,7 @@ CODEBOOKS: dict[str, tuple[object, bool]] = {
     "forest, 5 trees": (ClusteringForest(5, n_leaves=1000), True),
     "forest, 1 tree": (ClusteringForest(1, n_leaves=1000), True),
     "forest, not pruned": (ClusteringForest(5, n_leaves=None), True),
-    "forest, 50 leaves a tree": (ClusteringForest(5, n_leaves=50), True),
+    "forest, 50 leaves per tree": (ClusteringForest(5, n_leaves=50), True),
     "unsupervised trees": (ClusteringForest(5, n_leaves=1000), False),
     "k-means, 5,000 words": (KMeansCodebook(5000), True),
 }
@@ -46,7 +46,7 @@ def _digits(digit: int) -> list[np.ndarray]:
 
 
 def draw(classes: Sequence[Sequence], seed: int) -> tuple[list, list, np.ndarray]:
-    """Training pictures, test pictures, and the labels of either: `N_EACH` of both classes."""
+    """Training images, test images, and the labels of either: `N_EACH` of both classes."""
     rng = np.random.default_rng(seed)
     drawn = [[paths[i] for i in rng.permutation(len(paths))[: 2 * N_EACH]] for paths in classes]
     training = [path for paths in drawn for path in paths[:N_EACH]]
@@ -55,7 +55,7 @@ def draw(classes: Sequence[Sequence], seed: int) -> tuple[list, list, np.ndarray
 
 
 def judge(codebook, is_supervised: bool, training, test, labels, n_windows: int, seed: int) -> float:
-    """The rate in per cent at the equal error rate on the test pictures."""
+    """The rate in per cent at the equal error rate on the test images."""
     bag = BagOfFeatures(codebook, n_windows=n_windows, n_jobs=2, random_state=seed)
     bag.fit(training, labels if is_supervised else None)
     counts, test_counts = bag.count(training), bag.count(test)
@@ -97,4 +97,4 @@ if __name__ == "__main__":
     n_seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     n_windows = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     for task, outcomes in run(n_seeds, n_windows).items():
-        print(as_text(f"{task}, {n_windows} windows a picture, rate in % at the equal error rate", outcomes))
+        print(as_text(f"{task}, {n_windows} windows per image, rate in % at the equal error rate", outcomes))

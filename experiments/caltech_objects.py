@@ -1,10 +1,10 @@
 """Caltech 101, [Varma07] sec. 4.3: six descriptors of shape and appearance, weighed for each class.
 
-15 training and up to 15 test pictures of every class, the background among them, drawn anew for every seed; accuracy
-is the mean over the classes, in per cent. Pictures here are smaller than the originals, at most 30 a class.
+15 training and up to 15 test images of every class, the background among them, drawn anew for every seed; accuracy
+is the mean over the classes, in per cent. Images here are smaller than the originals, at most 30 a class.
 
 The paper's 87.82 % for 1-vs-all is disputed: figures are given as found.
-Run it with: python -m invariance.experiments.caltech_objects [number of classes] [number of seeds]
+Run it with: python -m experiments.caltech_objects [number of classes] [number of seeds]
 """
 
 import sys
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from experiments.outcome import Outcome, as_text
 from invariance._core.parallel import map_jobs
 from invariance.codebooks.words import WordHistograms, histogram_distances
 from invariance.datasets import load_caltech101
@@ -23,18 +24,17 @@ from invariance.datasets._dataset import Dataset
 from invariance.descriptors.dense_sift import DenseSift
 from invariance.descriptors.geometric_blur import GeometricBlur, match_distances
 from invariance.descriptors.gradient_pyramid import GradientPyramid
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.tradeoff import TradeoffClassifier
 
 BACKGROUND = "BACKGROUND_Google"
 N_TRAINING = N_TEST = 15
 N_JOBS = 2
-# Training pictures and test pictures to distances (n, n) and (m, n).
+# Training images and test images to distances (n, n) and (m, n).
 Measure = Callable[[Sequence, Sequence], tuple[np.ndarray, np.ndarray]]
 
 
 def by_matching(descriptor: GeometricBlur) -> Measure:
-    """Distances of pictures whose features are matched."""
+    """Distances of images whose features are matched."""
 
     def measure(training, test):
         features, test_features = (map_jobs(descriptor.describe_all, images, N_JOBS) for images in (training, test))
@@ -44,7 +44,7 @@ def by_matching(descriptor: GeometricBlur) -> Measure:
 
 
 def by_pyramids(transformer: Any) -> Measure:
-    """Distances of spatial pyramids by what does not intersect, the histograms learned on the training pictures."""
+    """Distances of spatial pyramids by what does not intersect, the histograms learned on the training images."""
 
     def measure(training, test):
         fitted = clone(transformer).fit(training)
@@ -89,7 +89,7 @@ def choose_classes(n_classes: int | None = None) -> list[str]:
 
 
 def draw(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of training and test pictures: `N_TRAINING` of every class, and of the others at most `N_TEST`."""
+    """Rows of training and test images: `N_TRAINING` of every class, and of the others at most `N_TEST`."""
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
     training = np.concatenate([order[:N_TRAINING] for order in orders])
@@ -99,7 +99,7 @@ def draw(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def predictions(
     objects: Dataset, training: np.ndarray, test: np.ndarray, measures: dict[str, Measure]
 ) -> Iterator[tuple[str, float | None, np.ndarray]]:
-    """Method, the paper's figure if it has one, and labels (m,) of the test pictures."""
+    """Method, the paper's figure if it has one, and labels (m,) of the test images."""
     assert objects.labels is not None
     labels, stacks, test_stacks = objects.labels[training], [], []
     for name, measure in measures.items():

@@ -1,12 +1,12 @@
 """17 kinds of flowers, [Varma07] sec. 4.2: visual words of shape, colour and texture, weighed for each class.
 
-The three official splits: 40 training and 20 test pictures a class; what is set by hand was set on the 20 validation
-pictures of the first. Accuracy in per cent.
+The three official splits: 40 training and 20 test images per class; what is set by hand was set on the 20 validation
+images of the first. Accuracy in per cent.
 
 Differs from the paper: the flowers' outlines are not to be had here, so words count the more the nearer they are to the
-middle of the picture, and three more descriptors join. Some pictures are there twice, hardly changed: a second table
-leaves out test pictures that have such a twin among the training pictures.
-Run it with: python -m invariance.experiments.flowers17 [number of splits] [test or validation]
+middle of the image, and three more descriptors join. Some images are there twice, hardly changed: a second table
+leaves out test images that have such a twin among the training images.
+Run it with: python -m experiments.flowers17 [number of splits] [test or validation]
 """
 
 import sys
@@ -18,26 +18,26 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 
+from experiments.outcome import Outcome, as_text
 from invariance.codebooks.words import WordHistograms, histogram_distances
 from invariance.datasets import load_flowers17
 from invariance.descriptors.colour_grid import ColourGrid
 from invariance.descriptors.dense_sift import DenseSift
 from invariance.descriptors.gradient_pyramid import GradientPyramid
 from invariance.descriptors.maximum_responses import MaximumResponses
-from invariance.experiments.outcome import Outcome, as_text
 from invariance.images import resize_all
 from invariance.tradeoff import TradeoffClassifier
 
 THUMBNAIL = (16, 16)
 # Correlations of thumbnails: of 69 pairs they are over 0.97, of all others below 0.945.
-SAME_PICTURE = 0.96
+SAME_IMAGE = 0.96
 
 
 class Middle(BaseEstimator):
-    """A local descriptor of pictures, the sparser the farther from the middle: flowers are mostly there.
+    """A local descriptor of images, the sparser the farther from the middle: flowers are mostly there.
 
     Of the descriptor's vectors a share of exp(-r² / 2 spread²) is kept, r being the distance from the middle in sides
-    of the picture. Which ones is drawn, but is the same for all pictures of one shape.
+    of the image. Which ones is drawn, but is the same for all images of one shape.
     """
 
     def __init__(self, descriptor, spread=0.25):
@@ -81,7 +81,7 @@ PAPER_OVO, PAPER_OVA = 80.49, 82.55
 
 
 class Split(NamedTuple):
-    """Distances (k, n, n) among training pictures and (k, m, n) of test pictures from them, labels, and twins."""
+    """Distances (k, n, n) among training images and (k, m, n) of test images from them, labels, and twins."""
 
     names: tuple[str, ...]
     training: np.ndarray
@@ -92,17 +92,17 @@ class Split(NamedTuple):
 
 
 def find_twins(images: Sequence[np.ndarray]) -> np.ndarray:
-    """Which pictures are nearly the same: (n, n) bool, False on the diagonal, by the correlation of thumbnails."""
+    """Which images are nearly the same: (n, n) bool, False on the diagonal, by the correlation of thumbnails."""
     thumbnails = resize_all(images, THUMBNAIL).reshape(len(images), -1)
     thumbnails = thumbnails - thumbnails.mean(axis=1, keepdims=True)
     thumbnails /= np.maximum(np.linalg.norm(thumbnails, axis=1, keepdims=True), 1e-9)
-    is_twin = thumbnails @ thumbnails.T > SAME_PICTURE
+    is_twin = thumbnails @ thumbnails.T > SAME_IMAGE
     np.fill_diagonal(is_twin, False)
     return is_twin
 
 
 def measure(transformers: dict[str, Any], training: Sequence, labels: np.ndarray, test: Sequence):
-    """Chi² distances of histograms learned on the training pictures: stacks (k, n, n) and (k, m, n)."""
+    """Chi² distances of histograms learned on the training images: stacks (k, n, n) and (k, m, n)."""
     pairs = []
     for transformer in transformers.values():
         fitted = clone(transformer).fit(training, labels)
@@ -114,7 +114,7 @@ def measure(transformers: dict[str, Any], training: Sequence, labels: np.ndarray
 def measure_split(
     number: int, judged_on: str = "test", transformers: dict[str, Any] | None = None, every: int = 1
 ) -> Split:
-    """All distances of one official split, 1 to 3, judged on its "test" or "validation" pictures, or `every` nth."""
+    """All distances of one official split, 1 to 3, judged on its "test" or "validation" images, or `every` nth."""
     transformers = PAPERS_THREE | MORE if transformers is None else transformers
     flowers = load_flowers17()
     rows, test_rows = (flowers.splits[f"{part}{number}"][::every] for part in ("train", judged_on))
@@ -126,7 +126,7 @@ def measure_split(
 
 
 def predictions(split: Split) -> Iterator[tuple[str, float | None, np.ndarray]]:
-    """Method, the paper's figure if it has one, and labels (m,) of the test pictures."""
+    """Method, the paper's figure if it has one, and labels (m,) of the test images."""
     for k, name in enumerate(split.names):
         nearest, machine = PAPER_SINGLE.get(name, (None, None))
         yield f"{name}, nearest neighbour", nearest, split.labels[split.test[k].argmin(axis=1)]
@@ -145,7 +145,7 @@ def predictions(split: Split) -> Iterator[tuple[str, float | None, np.ndarray]]:
 
 
 def add_noise(split: Split, n_noise: int = 5, n_values: int = 50) -> Split:
-    """The first three distances, and those of random vectors that have nothing to do with the pictures."""
+    """The first three distances, and those of random vectors that have nothing to do with the images."""
     rng = np.random.default_rng(0)
     training, test = list(split.training[:3]), list(split.test[:3])
     for _ in range(n_noise):
@@ -171,11 +171,11 @@ def run(
     transformers: dict[str, Any] | None = None,
     every: int = 1,
 ) -> tuple[list[Outcome], list[Outcome]]:
-    """Table 2 beside ours: on all test pictures, and on those without a twin among the training pictures."""
+    """Table 2 beside ours: on all test images, and on those without a twin among the training images."""
     found: dict[str, tuple[float | None, list[float], list[float], list[float]]] = {}
     for number in numbers:
         split = measure_split(number, judged_on, transformers, every)
-        print(f"split {number}: {split.has_twin.sum()} of {len(split.test_labels)} pictures have a twin", flush=True)
+        print(f"split {number}: {split.has_twin.sum()} of {len(split.test_labels)} images have a twin", flush=True)
         started = time.perf_counter()
         for method, paper, predicted in predictions(split):
             is_right = predicted == split.test_labels
@@ -199,5 +199,5 @@ if __name__ == "__main__":
     n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     judged_on = sys.argv[2] if len(sys.argv) > 2 else "test"
     whole, without = run(range(1, n_splits + 1), judged_on)
-    print(as_text(f"Flowers 17, {judged_on} pictures, accuracy in %", whole))
-    print(as_text("The same without pictures that have a twin among the training pictures", without))
+    print(as_text(f"Flowers 17, {judged_on} images, accuracy in %", whole))
+    print(as_text("The same without images that have a twin among the training images", without))

@@ -1,9 +1,10 @@
-"""Pictures of any sizes and kinds: what is known of them, how they are read, classified, and tried out."""
+"""Images of any sizes and kinds: what is known of them, how they are read, classified, and tried out."""
 
 import time
 
 import numpy as np
 import pytest
+from invariance.methods.photos import as_one_kind, as_squares, has_colour
 from PIL import Image
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
@@ -11,36 +12,35 @@ from invariance.datasets import make_glyphs
 from invariance.images import ImageError
 from invariance.methods import (
     METHODS,
-    PictureClassifier,
+    ImageClassifier,
     classifier,
+    cross_validate,
     draw_folds,
     folder,
     learn_facts,
-    read_pictures,
-    try_out,
+    read_images,
 )
-from invariance.methods.pictures import as_one_kind, as_squares, has_colour
 from invariance.models import load, save
 from invariance.transformations import Identity, Reflections, Rotations, Shifts
 
-QUICK = [name for name in METHODS if name != "tradeoff"]  # which takes 20 seconds for any number of pictures
+QUICK = [name for name in METHODS if name != "tradeoff"]  # which takes 20 seconds for any number of images
 RNG = np.random.default_rng(0)
 
 
 def stripes(height, width, is_upright, n_channels=1):
-    """A noisy picture of stripes, float32 in [0, 1]."""
+    """A noisy image of stripes, float32 in [0, 1]."""
     rows, columns = np.mgrid[:height, :width]
     wave = 0.5 + 0.4 * np.sin((columns if is_upright else rows) / 1.5)
-    picture = (wave + RNG.normal(0, 0.05, wave.shape)).clip(0, 1).astype(np.float32)
-    return picture if n_channels == 1 else np.repeat(picture[..., None], n_channels, axis=2)
+    photo = (wave + RNG.normal(0, 0.05, wave.shape)).clip(0, 1).astype(np.float32)
+    return photo if n_channels == 1 else np.repeat(photo[..., None], n_channels, axis=2)
 
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Grey, colour, alpha, uint8 and float pictures of several sizes, and labels."""
-    pictures, labels = [], []
+    """Grey, colour, alpha, uint8 and float images of several sizes, and labels."""
+    photos, labels = [], []
     for is_upright in (False, True):
-        pictures += [
+        photos += [
             stripes(30, 40, is_upright),
             stripes(33, 33, is_upright, 3) * np.float32([1, 0.5, 0.2]),
             (255 * stripes(44, 32, is_upright, 4)).astype(np.uint8),
@@ -48,17 +48,17 @@ def mixed():
             stripes(24, 44, is_upright, 2),
         ]
         labels += ["upright" if is_upright else "level"] * 5
-    return pictures, np.array(labels)
+    return photos, np.array(labels)
 
 
 def test_facts_count_and_measure():
-    pictures = [np.zeros((10, 20))] * 3 + [np.zeros((30, 40, 3))] * 2
-    facts = learn_facts(pictures, np.array([0, 0, 0, 1, 1]))
+    photos = [np.zeros((10, 20))] * 3 + [np.zeros((30, 40, 3))] * 2
+    facts = learn_facts(photos, np.array([0, 0, 0, 1, 1]))
     assert facts == (5, 2, 2, 1, 10, 20)
-    assert facts.sentence == "5 grey pictures of 2 classes, at least 2 a class, mostly 10 x 20 pixels"
+    assert facts.sentence == "5 grey images of 2 classes, at least 2 a class, mostly 10 x 20 pixels"
 
 
-def test_grey_pictures_stored_in_colour_are_grey_and_one_colour_makes_all_colour():
+def test_grey_images_stored_in_colour_are_grey_and_one_colour_makes_all_colour():
     grey = np.repeat(RNG.random((5, 6, 1)), 3, axis=2)
     coloured = grey.copy()
     coloured[2, 3, 1] += 0.1
@@ -70,51 +70,51 @@ def test_grey_pictures_stored_in_colour_are_grey_and_one_colour_makes_all_colour
 
 
 @pytest.mark.parametrize("n_channels", [1, 3])
-def test_pictures_become_float32_of_one_kind(n_channels, mixed):
+def test_images_become_float32_of_one_kind(n_channels, mixed):
     channels = () if n_channels == 1 else (3,)
-    for picture in as_one_kind(mixed[0], n_channels, longest=40):
-        assert picture.dtype == np.float32
-        assert picture.shape[2:] == channels
-        assert max(picture.shape[:2]) <= 40
-        assert 0 <= picture.min() < picture.max() <= 1
+    for photo in as_one_kind(mixed[0], n_channels, max_side=40):
+        assert photo.dtype == np.float32
+        assert photo.shape[2:] == channels
+        assert max(photo.shape[:2]) <= 40
+        assert 0 <= photo.min() < photo.max() <= 1
     squares = as_squares(mixed[0], 16, n_channels)
     assert squares.shape == (10, 16, 16, *channels)
     assert squares.dtype == np.float32
 
 
 @pytest.mark.parametrize("method", QUICK)
-def test_every_method_tells_pictures_apart_and_survives_saving(method, mixed, tmp_path):
-    pictures, labels = mixed
-    if METHODS[method].least_side > 1:
-        pictures = [stripes(64, 70, label == "upright", 3) * np.float32([1, 0.5, 0.2]) for label in labels]
+def test_every_method_tells_images_apart_and_survives_saving(method, mixed, tmp_path):
+    photos, labels = mixed
+    if METHODS[method].min_side > 1:
+        photos = [stripes(64, 70, label == "upright", 3) * np.float32([1, 0.5, 0.2]) for label in labels]
     elif method != "codebook":  # colours take others three times as long
-        pictures, labels = [as_one_kind([picture], 1)[0] for picture in pictures[::2]], labels[::2]
-    classifier = PictureClassifier(method, random_state=0).fit(pictures, labels)
-    probabilities = classifier.predict_proba(pictures)
-    assert probabilities.shape == (len(pictures), 2)
+        photos, labels = [as_one_kind([photo], 1)[0] for photo in photos[::2]], labels[::2]
+    classifier = ImageClassifier(method, random_state=0).fit(photos, labels)
+    probabilities = classifier.predict_proba(photos)
+    assert probabilities.shape == (len(photos), 2)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
-    assert (classifier.predict(pictures) == labels).mean() >= 0.8
+    assert (classifier.predict(photos) == labels).mean() >= 0.8
     save(classifier, tmp_path / "model.inv")
-    np.testing.assert_array_equal(load(tmp_path / "model.inv").predict_proba(pictures), probabilities)
+    np.testing.assert_array_equal(load(tmp_path / "model.inv").predict_proba(photos), probabilities)
 
 
-def test_objects_are_for_large_pictures_and_upright_ones(mixed):
-    with pytest.raises(ValueError, match="needs pictures of 64 pixels a side; these are mostly 32 x 33. Take 'jungle'"):
-        PictureClassifier("objects").fit(*mixed)
-    large = [np.kron(picture, np.ones((2, 2))) for picture in as_one_kind(mixed[0], 1)]
+def test_objects_are_for_large_images_and_upright_ones(mixed):
+    with pytest.raises(ValueError, match="needs images of 64 pixels per side; these are mostly 32 x 33. Take 'jungle'"):
+        ImageClassifier("objects").fit(*mixed)
+    large = [np.kron(photo, np.ones((2, 2))) for photo in as_one_kind(mixed[0], 1)]
     with pytest.raises(ValueError, match="cannot ignore rotations. Take 'codebook'"):
-        PictureClassifier("objects", Rotations(4)).fit(large, mixed[1])
-    model = PictureClassifier("objects", Shifts(1), random_state=0).fit(large, mixed[1])
-    assert model.model_.kernel_names_ == ["shape words"]  # grey pictures have no colours
+        ImageClassifier("objects", Rotations(4)).fit(large, mixed[1])
+    model = ImageClassifier("objects", Shifts(1), random_state=0).fit(large, mixed[1])
+    assert model.model_.kernel_names_ == ["shape words"]  # grey images have no colours
     assert model.model_.base_kernels_[0].transformer_.n_words == 100
 
 
 @pytest.mark.parametrize("phi", [Rotations(4), Reflections()], ids=str)
 def test_a_method_that_is_shown_copies_learns_what_does_not_matter(phi, mixed):
-    pictures, labels = mixed
-    classifier = PictureClassifier("codebook", phi, random_state=0).fit(pictures[::2], labels[::2])
-    assert classifier.predict_proba(pictures[:3]).shape == (3, 2)
-    squares = as_squares(pictures, 32, 3)
+    photos, labels = mixed
+    classifier = ImageClassifier("codebook", phi, random_state=0).fit(photos[::2], labels[::2])
+    assert classifier.predict_proba(photos[:3]).shape == (3, 2)
+    squares = as_squares(photos, 32, 3)
     copies, codes = classifier._with_copies(squares, np.arange(10))
     n_versions = len(phi.members((32, 32)))
     assert copies.shape == (10 * n_versions, 32, 32, 3)
@@ -122,15 +122,15 @@ def test_a_method_that_is_shown_copies_learns_what_does_not_matter(phi, mixed):
 
 
 def test_the_same_seed_gives_the_same_and_blocks_make_no_difference(mixed, monkeypatch):
-    pictures, labels = mixed
-    classifier = PictureClassifier("codebook", random_state=3)
-    whole = clone(classifier).fit(pictures, labels).predict_proba(pictures)
+    photos, labels = mixed
+    classifier = ImageClassifier("codebook", random_state=3)
+    whole = clone(classifier).fit(photos, labels).predict_proba(photos)
     monkeypatch.setattr("invariance.methods.classifier.N_TOGETHER", 3)
-    np.testing.assert_allclose(clone(classifier).fit(pictures, labels).predict_proba(pictures), whole, atol=1e-12)
+    np.testing.assert_allclose(clone(classifier).fit(photos, labels).predict_proba(photos), whole, atol=1e-12)
 
 
-def test_no_pictures_have_no_probabilities(mixed):
-    classifier = PictureClassifier("codebook", random_state=0).fit(*mixed)
+def test_no_images_have_no_probabilities(mixed):
+    classifier = ImageClassifier("codebook", random_state=0).fit(*mixed)
     assert classifier.predict_proba([]).shape == (0, 2)
     assert classifier.squares(mixed[0]).shape == (10, 32, 32, 3)
 
@@ -139,23 +139,23 @@ def test_no_pictures_have_no_probabilities(mixed):
     ("method", "labels", "message"),
     [
         ("forest", [0, 0, 1, 1], "method must be one of 'jungle', .*; got 'forest'"),
-        ("jungle", [0, 0, 0, 1], "class '1' has one picture only; .* Add another"),
+        ("jungle", [0, 0, 0, 1], "class '1' has one image only; .* Add another"),
         ("jungle", [0, 0, 0, 0], "at least two classes"),
         ("jungle", [0, 0, 1], "equally long"),
     ],
 )
 def test_wrong_methods_and_labels_are_refused(method, labels, message):
     with pytest.raises(ValueError, match=message):
-        PictureClassifier(method).fit([np.zeros((8, 8))] * 4, labels)
+        ImageClassifier(method).fit([np.zeros((8, 8))] * 4, labels)
 
 
-def test_more_pictures_than_a_method_takes_are_refused_with_a_cure():
+def test_more_images_than_a_method_takes_are_refused_with_a_cure():
     most = METHODS["tradeoff"].most
-    with pytest.raises(ValueError, match=f"at most {most} pictures; got {most + 1}. Take 'jungle'"):
-        PictureClassifier("tradeoff").fit([np.zeros((8, 8))] * (most + 1), np.arange(most + 1) % 2)
+    with pytest.raises(ValueError, match=f"at most {most} images; got {most + 1}. Take 'jungle'"):
+        ImageClassifier("tradeoff").fit([np.zeros((8, 8))] * (most + 1), np.arange(most + 1) % 2)
 
 
-def test_every_picture_is_held_out_once_and_never_learned_from_meanwhile():
+def test_every_image_is_held_out_once_and_never_learned_from_meanwhile():
     labels = np.repeat(["a", "b", "c"], [20, 11, 7])
     folds = draw_folds(labels, 5, seed=1)
     assert len(folds) == 5
@@ -187,84 +187,84 @@ def test_the_seed_decides_the_folds():
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize(("counts", "message"), [([5, 1], "class '1' has one picture only"), ([2, 2], "no class has")])
-def test_too_few_pictures_for_folds_are_refused(counts, message):
+@pytest.mark.parametrize(("counts", "message"), [([5, 1], "class '1' has one image only"), ([2, 2], "no class has")])
+def test_too_few_images_for_folds_are_refused(counts, message):
     with pytest.raises(ValueError, match=message):
         draw_folds(np.repeat([0, 1], counts))
 
 
 class Brightness(ClassifierMixin, BaseEstimator):
-    """Calls a picture bright if its mean is nearer to that of the bright ones."""
+    """Calls an image bright if its mean is nearer to that of the bright ones."""
 
     def fit(self, X, y):
         self.classes_, codes = np.unique(y, return_inverse=True)
-        means = np.array([picture.mean() for picture in X])
+        means = np.array([photo.mean() for photo in X])
         self.centres_ = [means[codes == code].mean() for code in range(2)]
         return self
 
     def predict_proba(self, X):
-        gaps = np.abs(np.array([picture.mean() for picture in X])[:, None] - self.centres_)
+        gaps = np.abs(np.array([photo.mean() for photo in X])[:, None] - self.centres_)
         return 1 - gaps / gaps.sum(axis=1, keepdims=True)
 
 
 def test_a_trial_judges_what_was_held_out():
-    pictures = [np.full((2, 2), value) for value in (0.1, 0.2, 0.0, 0.9, 0.8, 0.15)]  # the last is taken for dark
+    photos = [np.full((2, 2), value) for value in (0.1, 0.2, 0.0, 0.9, 0.8, 0.15)]  # the last is taken for dark
     labels = np.array(["dark"] * 3 + ["light"] * 3)
-    trial = try_out("brightness", Brightness(), pictures, labels, draw_folds(labels, 3))
+    trial = cross_validate("brightness", Brightness(), photos, labels, draw_folds(labels, 3))
     assert trial.is_judged.all()
     np.testing.assert_array_equal(trial.is_right, [True] * 5 + [False])
     assert trial.accuracy == pytest.approx(5 / 6)
     assert trial.error_of_accuracy == pytest.approx(np.sqrt(max(5 / 36, 1 / 6) / 6))
-    assert min(trial.fit_seconds, trial.picture_seconds) > 0
+    assert min(trial.fit_seconds, trial.image_seconds) > 0
     assert not hasattr(trial.classifier, "classes_")
 
 
 def test_after_the_deadline_no_fold_is_begun():
     labels = np.arange(20) % 2
     folds = draw_folds(labels, 5)
-    pictures = [np.full((2, 2), label) for label in labels]
-    late = try_out("brightness", Brightness(), pictures, labels, folds, deadline=time.monotonic() - 1)
+    photos = [np.full((2, 2), label) for label in labels]
+    late = cross_validate("brightness", Brightness(), photos, labels, folds, deadline=time.monotonic() - 1)
     np.testing.assert_array_equal(np.flatnonzero(late.is_judged), folds[0][1])
     assert late.accuracy == 1
     assert not late.is_right[folds[1][1]].any()
 
 
 @pytest.fixture
-def pictures_folder(tmp_path):
+def images_folder(tmp_path):
     glyphs = make_glyphs(3, 24, random_state=0)
     for i, (image, label) in enumerate(zip(glyphs.images[:6], [0, 0, 0, 1, 1, 1], strict=True)):
         (tmp_path / f"class {label}").mkdir(exist_ok=True)
         Image.fromarray((255 * image).astype(np.uint8)).resize((600, 300)).save(
             tmp_path / f"class {label}" / f"{i}.png"
         )
-    (tmp_path / "class 1" / "broken.png").write_text("no picture")
+    (tmp_path / "class 1" / "broken.png").write_text("no image")
     return tmp_path
 
 
-def test_a_folder_is_read_smaller_and_unreadable_files_are_listed(pictures_folder):
-    found = read_pictures(pictures_folder)
+def test_a_folder_is_read_smaller_and_unreadable_files_are_listed(images_folder):
+    found = read_images(images_folder)
     assert found.labels.tolist() == ["class 0"] * 3 + ["class 1"] * 3
-    assert {picture.shape for picture in found.pictures} == {(160, 320)}
-    assert found.longest == 320
+    assert {photo.shape for photo in found.photos} == {(160, 320)}
+    assert found.max_side == 320
     assert [path.name for path, _ in found.skipped] == ["broken.png"]
     assert "broken.png" in found.skipped[0][1]
     with pytest.raises(ImageError, match=r"broken\.png"):
-        read_pictures(pictures_folder, strict=True)
+        read_images(images_folder, strict=True)
 
 
-def test_many_pictures_are_read_so_small_that_they_fit_into_memory(pictures_folder, monkeypatch):
+def test_many_images_are_read_so_small_that_they_fit_into_memory(images_folder, monkeypatch):
     monkeypatch.setattr(folder, "MEMORY", 7 * 12 * 100**2)
-    found = read_pictures(pictures_folder)
-    assert found.longest == 100
-    assert {picture.shape for picture in found.pictures} == {(50, 100)}
+    found = read_images(images_folder)
+    assert found.max_side == 100
+    assert {photo.shape for photo in found.photos} == {(50, 100)}
 
 
-def test_nothing_irrelevant_leaves_pictures_as_they_are_and_copies_fit_into_memory(mixed, monkeypatch):
-    pictures, labels = mixed
-    plain = PictureClassifier("codebook", Identity(), random_state=0).fit(pictures, labels)
-    assert [np.shape(picture)[:2] for picture in plain.prepare(pictures)] == [np.shape(p)[:2] for p in pictures]
-    told = PictureClassifier("hierarchy", Reflections(), random_state=0).fit(pictures, labels)
-    squares, codes = told.prepare(pictures), np.arange(len(pictures))
+def test_nothing_irrelevant_leaves_images_as_they_are_and_copies_fit_into_memory(mixed, monkeypatch):
+    photos, labels = mixed
+    plain = ImageClassifier("codebook", Identity(), random_state=0).fit(photos, labels)
+    assert [np.shape(photo)[:2] for photo in plain.prepare(photos)] == [np.shape(p)[:2] for p in photos]
+    told = ImageClassifier("hierarchy", Reflections(), random_state=0).fit(photos, labels)
+    squares, codes = told.prepare(photos), np.arange(len(photos))
     assert len(told._with_copies(squares, codes)[1]) == 2 * len(codes)
     monkeypatch.setattr(classifier, "MAX_COPY_BYTES", squares.nbytes)
     np.testing.assert_array_equal(told._with_copies(squares, codes)[1], codes)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from experiments.outcome import Found
+from experiments.verdicts import Claim
 from invariance.datasets import list_datasets
-from invariance.experiments.outcome import Found
-from invariance.experiments.verdicts import Claim
 
 
 class Experiment(NamedTuple):

@@ -1,11 +1,11 @@
-"""Weights of the pairs of classes that [Varma07] explains by their pictures: textures, flowers and objects.
+"""Weights of the pairs of classes that [Varma07] explains by their images: textures, flowers and objects.
 
-1. textures, figs 2 and 3: which level of invariance is wanted, and how that changes with the training pictures;
+1. textures, figs 2 and 3: which level of invariance is wanted, and how that changes with the training images;
 2. flowers, figs 4 to 6 and sec. 4.2: shape, colour or texture, and which flowers want the same;
 3. objects, fig. 7: round things are told apart without their shape, a butterfly from a guitar by nothing else.
 Figures are shares of the weights in per cent; the paper gives weights, from which its shares are computed. Pairs of
-classes are learned by themselves, with words of the pictures of the classes that are named here only.
-Run it with: python -m invariance.experiments.pair_weights [number of draws]
+classes are learned by themselves, with words of the images of the classes that are named here only.
+Run it with: python -m experiments.pair_weights [number of draws]
 """
 
 import sys
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments import caltech_objects, flowers17, uiuc_textures
+from experiments.outcome import Curve, Outcome, as_text
 from invariance.datasets import load_caltech101, load_flowers17, load_uiuc_textures
-from invariance.experiments import caltech_objects, flowers17, uiuc_textures
-from invariance.experiments.outcome import Curve, Outcome, as_text
 from invariance.tradeoff import TradeoffClassifier, class_shares, weights_by_size
 
 Pair = tuple[str, str]
@@ -140,7 +140,7 @@ def in_common(shares: Mapping[str, np.ndarray]) -> tuple[float, float]:
 def of_objects(
     n_draws: int, seed: int = 0, measures: Mapping[str, caltech_objects.Measure] = caltech_objects.MEASURES
 ) -> dict[Pair, list[Outcome]]:
-    """Fig. 7: shares of geometric blur, appearance and shape for four pairs, 15 pictures a class drawn anew."""
+    """Fig. 7: shares of geometric blur, appearance and shape for four pairs, 15 images per class drawn anew."""
     started = time.perf_counter()
     data = load_caltech101(sorted({name for pair in OBJECTS for name in pair}))
     assert data.labels is not None
