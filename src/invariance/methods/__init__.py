@@ -1,4 +1,4 @@
-"""The library's methods ready for folders of images: choosing one, comparing them, and what should not matter."""
+"""Methods that classify images of any sizes: their plans for Φ, selection, comparison, advice and evaluation."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Images of any sizes, grey or in colour, classified by any method of the library."""
+"""Images of any sizes, grey or in colour, classified by any method."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,37 +7,49 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from invariance._core.checks import check_choice
 from invariance.images import encode_labels
-from invariance.methods.catalogue import METHODS, Method
-from invariance.methods.facts import MAX_SIDE, SIDE, as_one_kind, as_squares, learn_facts
-from invariance.methods.light import even_light, part_with_light
-from invariance.transformations import Identity
+from invariance.methods.method import Method, Plan, Treatment
+from invariance.methods.preparation import (
+    MAX_SIDE,
+    SIDE,
+    Facts,
+    as_one_kind,
+    as_squares,
+    learn_facts,
+    normalize_illumination,
+)
+from invariance.methods.registry import get_method, get_methods
 
-COPY_SIDE = 128  # of images whose copies a codebook is shown
 MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
-FITTED = ("classes_", "facts_", "light_width_", "phi_", "model_")
+FITTED = ("classes_", "facts_", "model_")
 N_TOGETHER = 256  # images that are prepared and classified at a time
 
 
 class ImageClassifier(ClassifierMixin, BaseEstimator):
-    """One of the library's methods for images of any sizes, grey or in colour.
+    """Classify images of any sizes, grey or in colour, by one of the registered methods.
+
+    Images become grey if none has colour. Methods that compare whole images see squares of 32 pixels, cut from the
+    middle.
 
     Parameters
     ----------
-    method : "jungle", "tangent", "hierarchy", "codebook", "texture", "objects" or "tradeoff"; `methods.METHODS` says
-        what each is.
-    transformations : Φ, what does not matter; None leaves it to the method. `Illumination` in it evens the light of all
-        images; alone it leaves the rest to the method.
-    max_side : images with a longer side are made smaller.
-
-    Images become grey if none has colours. Methods that compare whole images see squares of 32 pixels, cut from
-    the middle.
+    method : str, default="tradeoff"
+        One of `methods.method_names()`.
+    transformations : TransformationSet or None, default=None
+        Φ, what does not matter; None leaves it to the method. `plan` says what the method does with each part.
+    max_side : int, default=320
+        Images with a longer side are shrunk.
+    n_jobs : int or None, default=None
+        Number of threads.
+    random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
-    model_ : the fitted estimator; facts_ : what was known of the training images; classes_; phi_ : Φ without
-        illumination; light_width_ : that of the blur by which light is evened, or None.
+    classes_ : ndarray of shape (n_classes,)
+    facts_ : Facts
+        What was known of the training images.
+    model_ : estimator
+        The fitted classifier of the method.
     """
 
     def __init__(self, method="tradeoff", transformations=None, max_side=MAX_SIDE, n_jobs=None, random_state=None):
@@ -48,92 +60,143 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Sequence[np.ndarray], y) -> "ImageClassifier":
-        """Learn from images (h, w) or (h, w, c) and their labels."""
-        method = self._method()
-        self.classes_, codes = encode_labels(y, len(X))
-        self.facts_ = learn_facts(X, codes)
-        self._check_images(method, codes)
+        """Learn from images.
+
+        Parameters
+        ----------
+        X : sequence of ndarray of shape (h, w) or (h, w, c)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self : ImageClassifier
+        """
+        method, plan = get_method(self.method), self.plan().check(self.method)
+        images = check_images(X)
+        self.classes_, codes = encode_labels(y, len(images))
+        self.facts_ = learn_facts(images, codes)
+        check_limits(method, self.facts_, self.classes_, codes)
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        self.light_width_, self.phi_ = part_with_light(self.transformations)
-        self.model_ = method.make(self.phi_, self.facts_, common)
-        images = self.prepare(X)
-        if self._is_shown_copies():
-            images, codes = self._with_copies(images, codes)
-        self.model_.fit(images, self.classes_[codes])
+        self.model_ = method.make(plan, self.facts_, common)
+        prepared = self.prepare(images)
+        if plan.has(Treatment.COPIES):
+            prepared, codes = add_copies(prepared, codes, plan)
+        self.model_.fit(prepared, self.classes_[codes])
         return self
 
     def predict_proba(self, X: Sequence[np.ndarray]) -> np.ndarray:
-        """Class probabilities (n, K)."""
+        """Return class probabilities.
+
+        Parameters
+        ----------
+        X : sequence of ndarray of shape (h, w) or (h, w, c)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, n_classes)
+        """
         check_is_fitted(self)
-        blocks = [
-            self.model_.predict_proba(self.prepare(X[start : start + N_TOGETHER]))
-            for start in range(0, len(X), N_TOGETHER)
-        ]
+        images = check_images(X)
+        starts = range(0, len(images), N_TOGETHER)
+        blocks = [self.model_.predict_proba(self.prepare(images[start : start + N_TOGETHER])) for start in starts]
         return np.concatenate(blocks) if blocks else np.empty((0, len(self.classes_)))
 
     def predict(self, X: Sequence[np.ndarray]) -> np.ndarray:
-        """The most probable class of every image."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        """Return the most probable class of every image."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def plan(self) -> Plan:
+        """Return what the method does with every part of Φ."""
+        return get_method(self.method).plan(self.transformations)
+
+    def prepare(self, X: Sequence[np.ndarray]) -> Any:
+        """Return images as the method sees them: squares (n, side, side[, 3]), or a list of any sizes."""
+        if get_method(self.method).takes_squares:
+            return self.squares(X)
+        return self._normalized(as_one_kind(X, self.n_channels_, self.max_side))
 
     def squares(self, X: Sequence[np.ndarray]) -> np.ndarray:
-        """Images as methods that compare whole ones see them: (n, 32, 32) or (n, 32, 32, 3)."""
-        check_is_fitted(self)
-        return self._evened(as_squares(X, SIDE, self._n_channels(self._method())))
+        """Return images as methods that compare whole images see them: (n, 32, 32) or (n, 32, 32, 3)."""
+        check_is_fitted(self, "facts_")
+        return self._normalized(as_squares(X, SIDE, self.n_channels_))
+
+    @property
+    def n_channels_(self) -> int:
+        """Number of channels that the method sees."""
+        return 1 if get_method(self.method).is_grey else self.facts_.n_channels
 
     def check_loaded(self) -> None:
-        """Refuse a fitted model of another version of the library, which lacks what this one needs."""
+        """Refuse a model of another version of the library, which lacks attributes that this one needs."""
         missing = [name for name in FITTED if not hasattr(self, name)]
         if 0 < len(missing) < len(FITTED):
             raise ValueError(f"it lacks {', '.join(missing)}: another version of the library saved it; train it again")
+        if not missing and not isinstance(self.facts_, Facts):
+            raise ValueError("its facts about the training images are not of their type; train it again")
 
-    def _method(self) -> Method:
-        return METHODS[check_choice("method", self.method, tuple(METHODS))]
-
-    def _n_channels(self, method: Method) -> int:
-        return 1 if method.grey else self.facts_.n_channels
-
-    def _check_images(self, method: Method, codes: np.ndarray) -> None:
-        if self.facts_.n_least < 2:
-            lonely = self.classes_[np.bincount(codes).argmin()]
-            raise ValueError(f"class '{lonely}' has one image only; learning needs at least two. Add another.")
-        if self.facts_.n_images > method.most:
-            others = [repr(name) for name, other in METHODS.items() if other.most >= self.facts_.n_images]
-            raise ValueError(
-                f"method '{self.method}' takes at most {method.most} images; got {self.facts_.n_images}. "
-                f"Take {' or '.join([*others, 'fewer images'])}."
-            )
-
-        if self.facts_.side < method.min_side:
-            others = [repr(name) for name, other in METHODS.items() if other.min_side <= self.facts_.side]
-            raise ValueError(
-                f"method '{self.method}' needs images of {method.min_side} pixels per side; these are mostly "
-                f"{self.facts_.height} x {self.facts_.width}. Take {' or '.join(others)}."
-            )
-
-    def _is_shown_copies(self) -> bool:
-        return self._method().copies and self.phi_ is not None and not isinstance(self.phi_, Identity)
-
-    def prepare(self, X: Sequence[np.ndarray]) -> Any:
-        """Images as the estimator inside sees them: squares (n, side, side[, 3]), or a list of any sizes."""
-        method = self._method()
-        n_channels = self._n_channels(method)
-        if method.whole:
-            return self._evened(as_squares(X, SIDE, n_channels))
-        if self._is_shown_copies():
-            return self._evened(as_squares(X, COPY_SIDE, n_channels))
-        return self._evened(as_one_kind(X, n_channels, self.max_side))
-
-    def _evened(self, images: Any) -> Any:
-        """The images, their light evened if it does not matter."""
-        if self.light_width_ is None:
+    def _normalized(self, images: Any) -> Any:
+        width = self.plan().illumination_width
+        if width is None:
             return images
-        evened = [even_light(image, self.light_width_) for image in images]
-        return np.stack(evened) if isinstance(images, np.ndarray) else evened
+        normalized = [normalize_illumination(image, width) for image in images]
+        return np.stack(normalized) if isinstance(images, np.ndarray) else normalized
 
-    def _with_copies(self, images: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The images and some of their transformed versions."""
-        assert self.phi_ is not None
-        n_copies = max(1, min(MAX_COPIES, MAX_COPY_BYTES // images.nbytes))
-        versions = self.phi_.subsample(n_copies).operators(images.shape[1:]).apply(images)
-        n_versions = versions.shape[1]
-        return versions.reshape(-1, *images.shape[1:]), np.repeat(codes, n_versions)
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def check_images(X: Any) -> Any:
+    """Return a sequence of images, or raise if it is none.
+
+    Raises
+    ------
+    ValueError
+        If X is one image instead of a sequence, or holds values that are not finite.
+    """
+    if isinstance(X, np.ndarray) and X.ndim not in (1, 3, 4):
+        cure = "Put a single image in a list."
+        raise ValueError(f"X must be a sequence of images (h, w) or (h, w, c); got one array of shape {X.shape}. {cure}")
+    for number, image in enumerate(X):
+        values = np.asarray(image)
+        if values.ndim not in (2, 3) or values.size == 0:
+            raise ValueError(f"image {number} must be (h, w) or (h, w, c); got shape {values.shape}.")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError(f"image {number} holds NaN or infinity. Replace these values.")
+    return X
+
+
+def check_limits(method: Method, facts: Facts, classes: np.ndarray, codes: np.ndarray) -> None:
+    """Raise if a method cannot learn from such images, naming those that can."""
+    if facts.n_classes < 2:
+        raise ValueError(f"images of at least two classes are needed; got one class, '{classes[0]}'.")
+    if facts.n_smallest < 2:
+        lonely = classes[np.bincount(codes).argmin()]
+        raise ValueError(f"class '{lonely}' has one image only; at least two are needed. Add another.")
+    if facts.n_images > method.max_images:
+        others = [repr(other.name) for other in get_methods() if other.max_images >= facts.n_images]
+        raise ValueError(
+            f"method '{method.name}' takes at most {method.max_images} images; got {facts.n_images}. "
+            f"Take {' or '.join([*others, 'fewer images'])}."
+        )
+    if facts.side < method.min_side:
+        others = [repr(other.name) for other in get_methods() if other.min_side <= facts.side]
+        raise ValueError(
+            f"method '{method.name}' needs images of at least {method.min_side} pixels per side; the median size is "
+            f"{facts.height} x {facts.width}. Take {' or '.join(others)}."
+        )
+
+
+def add_copies(images: Any, codes: np.ndarray, plan: Plan) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the images with some of their transformed versions, and the codes (n,) of all.
+
+    At most 8 versions per image, fewer where they would take more than two gigabytes.
+    """
+    n_bytes = sum(image.nbytes for image in images)
+    drawn = plan.computed.subsample(max(1, min(MAX_COPIES, MAX_COPY_BYTES // n_bytes)))
+    versions = [drawn.operators(image.shape).apply(image[None])[0] for image in images]
+    stacked = [version for some in versions for version in some]
+    repeated = np.repeat(codes, [len(some) for some in versions])
+    return np.stack(stacked) if isinstance(images, np.ndarray) else stacked, repeated

@@ -1,4 +1,4 @@
-"""All methods, each by itself and with given invariances, on the same folds of the same images."""
+"""Compare methods, each with its default and with given invariances, on the same folds of the same images."""
 
 import time
 from collections.abc import Sequence
@@ -10,44 +10,49 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from invariance._core.checks import check_choice, check_number
+from invariance._core.checks import check_number
 from invariance._core.progress import track
 from invariance.images import encode_labels
-from invariance.methods.catalogue import COMBINED, COMBINED_TIMES, LARGE, METHODS
-from invariance.methods.classifier import MAX_COPIES, ImageClassifier
-from invariance.methods.facts import SIDE, Facts, as_squares, learn_facts
+from invariance.methods.classifier import ImageClassifier
+from invariance.methods.method import Method
 from invariance.methods.paired import LEVEL, compare_paired, correct_for_many
+from invariance.methods.preparation import SIDE, Facts, as_squares, learn_facts
+from invariance.methods.registry import get_method, get_methods
 from invariance.methods.trial import Fold, Trial, cross_validate, draw_folds
 from invariance.transformations import TransformationSet
 from invariance.transformations.parsing import parse_transformations
 from invariance.transformations.sets import with_border
 
-MOST = 1000
+MAX_IMAGES = 1000
 N_FOLDS = 5
 STANDARD = ("rotations:16", "rotations:5:15", "shifts:1")
-N_JITTERS = 9  # of the tangent distance by itself
-CHEAP_FIRST = ("texture", "tangent", "jungle", "codebook", "hierarchy", "objects", "tradeoff")
 
 
-class OnSquares(ClassifierMixin, BaseEstimator):
-    """A classifier of vectors on the pixels of 32 x 32 squares; it is certain of the class that it predicts."""
+class PixelClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of the pixels of 32 x 32 squares; the predicted class has probability 1.
+
+    Parameters
+    ----------
+    classifier : estimator
+    n_channels : int, default=1
+    """
 
     def __init__(self, classifier, n_channels=1):
         self.classifier = classifier
         self.n_channels = n_channels
 
-    def fit(self, X: Sequence[np.ndarray], y) -> "OnSquares":
+    def fit(self, X: Sequence[np.ndarray], y) -> "PixelClassifier":
         """Learn from images and their labels."""
         self.classifier_ = clone(self.classifier).fit(self._rows(X), y)
         self.classes_ = self.classifier_.classes_
         return self
 
     def predict(self, X: Sequence[np.ndarray]) -> np.ndarray:
-        """The class of every image."""
+        """Return the class of every image."""
         return self.classifier_.predict(self._rows(X))
 
     def predict_proba(self, X: Sequence[np.ndarray]) -> np.ndarray:
-        """1 for the class predicted and 0 for the others, (n, K)."""
+        """Return 1 for the predicted class and 0 for the others, (n, n_classes)."""
         return (self.predict(X)[:, None] == self.classes_).astype(float)
 
     def _rows(self, X: Sequence[np.ndarray]) -> np.ndarray:
@@ -58,9 +63,16 @@ PEERS = {"nearest neighbour": KNeighborsClassifier(1), "SVM of pixels": SVC(C=10
 
 
 class Contestant(NamedTuple):
-    """A method with what it is told to ignore (None: what it ignores by itself), and how it did.
+    """A method with an invariance, and how it did.
 
-    `p` is the chance that it is as good as the best and only looks worse, corrected for all contestants.
+    Attributes
+    ----------
+    method : str
+    invariance : str or None
+        What it ignores, as text; None is its default.
+    trial : Trial
+    p : float
+        Probability that it is as good as the best and only looks worse, corrected for all contestants.
     """
 
     method: str
@@ -70,18 +82,31 @@ class Contestant(NamedTuple):
 
     @property
     def is_peer(self) -> bool:
-        """Whether it is not of this library."""
+        """Whether it is a baseline from outside of this library."""
         return self.method in PEERS
 
     @property
     def is_among_the_best(self) -> bool:
-        """Whether these images cannot tell it from the best."""
+        """Whether it cannot be distinguished from the best on these images."""
         return self.p >= LEVEL
 
 
 class Comparison(NamedTuple):
-    """Contestants, the best first; untried : names and why; n_compared : images that were held
-    out; n_drawn : these and those only learned from.
+    """A ranking of methods.
+
+    Attributes
+    ----------
+    contestants : list of Contestant
+        The best first.
+    untried : dict of str to str
+        What was not tried, and why.
+    facts : Facts
+    n_compared : int
+        Number of images that were held out in some fold.
+    n_drawn : int
+        These, and those that were only trained on.
+    n_folds : int
+    seconds : float
     """
 
     contestants: list[Contestant]
@@ -94,7 +119,7 @@ class Comparison(NamedTuple):
 
     @property
     def winner(self) -> Contestant | None:
-        """The best of the library's methods."""
+        """The best of the registered methods."""
         return next((contestant for contestant in self.contestants if not contestant.is_peer), None)
 
 
@@ -104,47 +129,63 @@ def compare(
     invariances: Sequence[str] = STANDARD,
     methods: Sequence[str] | None = None,
     budget: float = 300.0,
-    most: int = MOST,
+    max_images: int = MAX_IMAGES,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Comparison:
-    """Cross-validate methods without and with invariances, written as for `--invariant-to`, within `budget` seconds.
+    """Cross-validate methods with their defaults and with given invariances.
 
-    What is expected to take least is tried first; after the budget no fold is begun. At most `most` images are
-    drawn. `methods=None` takes all that suit the images.
+    What is expected to be fastest is tried first; after the budget no fold is started.
+
+    Parameters
+    ----------
+    images : sequence of ndarray of shape (h, w) or (h, w, c)
+    labels : array-like of shape (n,)
+    invariances : sequence of str
+        As for `--invariant-to`.
+    methods : sequence of str or None, default=None
+        None takes all that suit the images.
+    budget : float, default=300
+        Seconds.
+    max_images : int, default=1000
+        At most about so many images are drawn.
+    random_state : int, default=0
+    n_jobs : int or None, default=None
+
+    Returns
+    -------
+    comparison : Comparison
     """
     started = time.monotonic()
     deadline = started + check_number("budget", budget, 0)
     phis: dict[str | None, TransformationSet | None] = {None: None}
     phis.update({text: with_border(parse_transformations(text), "edge") for text in invariances})
-    for name in methods or ():
-        check_choice("methods", name, tuple(METHODS))
     facts = learn_facts(images, encode_labels(labels, len(images))[1])
-    folds = draw_folds(labels, N_FOLDS, most, random_state)
+    folds = draw_folds(labels, N_FOLDS, max_images, random_state)
+    chosen, untried = _suitable(facts, len(folds[0][0])) if methods is None else ([*map(get_method, methods)], {})
     ring = _Ring(images, labels, folds, deadline)
     for name, peer in PEERS.items():
-        ring.let_in(name, None, OnSquares(peer, facts.n_channels))
-    untried = {} if methods else _unsuitable(facts, len(folds[0][0]))
-    chosen = [name for name in CHEAP_FIRST if (name in methods if methods else name not in untried)]
-    common = {"random_state": random_state, "n_jobs": n_jobs}
+        ring.let_in(name, None, PixelClassifier(peer, facts.n_channels))
     waiting = {}
-    for (text, phi), name in product(phis.items(), chosen):
+    for (text, phi), method in product(phis.items(), chosen):
         try:
-            if not _is_known(name, phi, facts):
-                waiting[name, text] = ImageClassifier(name, phi, **common)
-        except ValueError as error:  # it cannot ignore that
-            untried[name_of(name, text)] = str(error)
+            plan = method.plan(phi).check(method.name)
+        except ValueError as error:
+            untried[name_of(method.name, text)] = str(error)
+            continue
+        if phi is None or not plan.amounts_to(method.plan()):
+            waiting[method.name, text] = ImageClassifier(method.name, phi, n_jobs=n_jobs, random_state=random_state)
     for _ in track(range(len(waiting)), "comparing methods"):
         name, text = min(waiting, key=lambda pair: ring.expected_seconds(pair[0], waiting[pair]))
         ring.let_in(name, text, waiting.pop((name, text)))
     n_compared, n_drawn = sum(len(held) for _, held in folds), sum(map(len, folds[0]))
-    contestants = _rank(ring.contestants)
+    contestants = rank_contestants(ring.contestants)
     seconds = time.monotonic() - started
     return Comparison(contestants, untried | ring.untried, facts, n_compared, n_drawn, len(folds), seconds)
 
 
 class _Ring:
-    """Where contestants are tried out, as long as there is time."""
+    """Contestants are tried as long as there is time."""
 
     def __init__(self, images: Sequence[np.ndarray], labels: Any, folds: list[Fold], deadline: float):
         self.images, self.labels, self.folds, self.deadline = images, labels, folds, deadline
@@ -152,7 +193,7 @@ class _Ring:
         self.untried: dict[str, str] = {}
 
     def let_in(self, method: str, invariance: str | None, classifier: Any) -> None:
-        """Try a classifier out, unless one fold of it is expected to take more time than is left."""
+        """Try a classifier, unless one fold of it is expected to take more time than is left."""
         name = name_of(method, invariance)
         left, expected = self.deadline - time.monotonic(), self.expected_seconds(method, classifier)
         if left <= 0 or expected > left:
@@ -166,58 +207,43 @@ class _Ring:
             return
         self.contestants.append(Contestant(method, invariance, trial))
 
-    def expected_seconds(self, method: str, classifier: Any) -> float:
-        """For one fold, by what the method took before; 0 if it is not known.
-
-        The trade-off does the work of all others, and more.
-        """
-        n_held = len(self.folds[0][1])
+    def expected_seconds(self, name: str, classifier: Any) -> float:
+        """Return the expected seconds of one fold, by what the method took before; 0 if it is not known."""
+        if name in PEERS:
+            return 0.0
+        method, n_held = get_method(name), len(self.folds[0][1])
         took = {c.method: c.trial.fit_seconds + n_held * c.trial.image_seconds for c in self.contestants[::-1]}
-        phi = getattr(classifier, "transformations", None)
-        longer = 1 if phi is None else _times_as_long(method, phi)
-        if method == COMBINED and method not in took:
-            return COMBINED_TIMES * longer * sum(seconds for name, seconds in took.items() if name not in PEERS)
-        return longer * took.get(method, 0.0)
-
-
-def _times_as_long(method: str, phi: TransformationSet) -> float:
-    """About how many times as long a method takes with Φ as it takes by itself."""
-    n_members = len(phi.members((SIDE, SIDE)))
-    if METHODS[method].copies:
-        return min(n_members, MAX_COPIES)
-    if method == "tangent":
-        return n_members / N_JITTERS
-    return 1.0 if method == "texture" else 1 + n_members / 8
+        slowdown = method.cost(classifier.plan()) / method.cost(method.plan())
+        if method.combines and name not in took:
+            return method.combines * slowdown * sum(seconds for other, seconds in took.items() if other not in PEERS)
+        return slowdown * took.get(name, 0.0)
 
 
 def name_of(method: str, invariance: str | None) -> str:
-    """A contestant in words."""
+    """Return a contestant in words."""
     return method if invariance is None else f"{method} ignoring {invariance}"
 
 
-def _unsuitable(facts: Facts, n_training: int) -> dict[str, str]:
-    """Methods that need not be tried, and why."""
-    why = {name: f"takes at most {method.most} images" for name, method in METHODS.items() if n_training > method.most}
-    if facts.side < LARGE:
-        too_small = f"for images of {LARGE} x {LARGE} pixels or more"
-        why |= {"texture": f"{too_small}; ask for it with --methods", "objects": too_small}
-    return why
+def _suitable(facts: Facts, n_training: int) -> tuple[list[Method], dict[str, str]]:
+    """Methods that suit the images, and why others do not."""
+    suitable, why = [], {}
+    for method in get_methods():
+        min_side = max(method.min_side, method.auto_min_side)
+        if n_training > method.max_images:
+            why[method.name] = f"takes at most {method.max_images} images"
+        elif facts.side < min_side:
+            asked = "; name it in --methods to try it" if facts.side >= method.min_side else ""
+            why[method.name] = f"for images of at least {min_side} pixels per side{asked}"
+        else:
+            suitable.append(method)
+    return suitable, why
 
 
-def _is_known(name: str, phi: TransformationSet | None, facts: Facts) -> bool:
-    """Whether a method makes the same of Φ as of none, so that trying it would only repeat what is known."""
-    method = METHODS[name]
-    if phi is None or method.copies:
-        return False
-    made = [str(method.make(some, facts, {"n_jobs": None, "random_state": 0}).get_params()) for some in (None, phi)]
-    return made[0] == made[1]
+def rank_contestants(contestants: list[Contestant]) -> list[Contestant]:
+    """Return the most accurate first, of equals the faster; with the p-value of each against the first.
 
-
-def _rank(contestants: list[Contestant]) -> list[Contestant]:
-    """The largest share right first, the faster first of equals; with the chance that each is as good as the first.
-
-    A standard error is taken off the shares, so that luck with few images, where time ran out, puts nobody first.
-    Two are compared on the images that both were judged by.
+    A standard error is subtracted from the accuracies, so that luck with few images, where time ran out, puts nobody
+    first. Two are compared on the images that both were judged by.
     """
     ranked = sorted(contestants, key=lambda c: (c.trial.error_of_accuracy - c.trial.accuracy, c.trial.image_seconds))
     if len(ranked) < 2:

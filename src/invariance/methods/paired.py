@@ -10,9 +10,17 @@ LEVEL = 0.05
 
 
 class Difference(NamedTuple):
-    """How much larger the share right is than that of another: `low` to `high` with 95 % confidence, `p` of chance.
+    """Difference in accuracy to another classifier.
 
-    n_gained, n_lost : images that only this one, and that only the other one, has right.
+    Attributes
+    ----------
+    share : float
+    low, high : float
+        Bounds of the 95 % confidence interval.
+    p : float
+        Of McNemar's exact test.
+    n_gained, n_lost : int
+        Numbers of images that only this classifier, and that only the other one, classifies correctly.
     """
 
     share: float
@@ -24,10 +32,10 @@ class Difference(NamedTuple):
 
 
 def compare_paired(is_right: np.ndarray, is_other_right: np.ndarray) -> Difference:
-    """The difference of two classifiers that are right or not about the same images (n,).
+    """Return the difference of two classifiers that are right or not about the same images (n,).
 
-    The chance is that of McNemar's exact test. The interval is Wald's with half an image added to each of the four
-    cells, after Agresti and Min (2005): it stays honest where few images or none tell the two apart.
+    The p-value is that of McNemar's exact test. The interval is Wald's with half an image added to each of the four
+    cells, after Agresti and Min (2005): it stays valid where the two differ on few images or none.
     """
     n = len(is_right)
     n_gained = int(np.count_nonzero(is_right & ~is_other_right))
@@ -41,24 +49,24 @@ def compare_paired(is_right: np.ndarray, is_other_right: np.ndarray) -> Differen
 
 
 def quadratic_losses(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """How far the probabilities (n, K) are from certainty of the true classes (n,), squared: 0 to 2 an image."""
+    """Return the squared distances of probabilities (n, K) from certainty of the true classes (n,): 0 to 2 per image."""
     return ((probabilities - np.eye(probabilities.shape[1])[codes]) ** 2).sum(axis=1)
 
 
 def lead_in_errors(losses: np.ndarray, other_losses: np.ndarray) -> float:
-    """By how many standard errors the mean of the losses (n,) is below that of others on the same images."""
+    """Return by how many standard errors the mean of the losses (n,) is below that of others on the same images."""
     gains = other_losses - losses
     deviation = float(gains.std(ddof=1))
     return float(gains.mean()) * np.sqrt(len(gains)) / deviation if deviation > 0 else 0.0
 
 
 def chance_of_lead(errors: float, n_images: int) -> float:
-    """The chance of a lead of so many standard errors either way, by the paired t-test."""
+    """Return the p-value of a lead of so many standard errors either way, by the paired t-test."""
     return float(2 * t.sf(abs(errors), n_images - 1))
 
 
 def correct_for_many(p_values: Sequence[float]) -> np.ndarray:
-    """Holm's p-values (k,): under 5 % stays under 5 %, whichever of so many comparisons is looked at."""
+    """Return Holm's p-values (k,), corrected for the number of comparisons."""
     p = np.asarray(p_values, float)
     order = np.argsort(p, kind="stable")
     corrected = np.empty_like(p)

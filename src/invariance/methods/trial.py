@@ -1,4 +1,4 @@
-"""How a classifier does on images that it has not seen: the same folds for all that are to be compared."""
+"""How a classifier does on images that it was not trained on, and how long it will take on more of them."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -11,15 +11,26 @@ from sklearn.model_selection import StratifiedKFold
 from invariance.images import encode_labels
 
 Fold = tuple[np.ndarray, np.ndarray]
-NEEDED = 2  # images of every class that most methods need to learn
+MIN_PER_CLASS = 2  # images of every class that most methods need for training
+MIN_GROWING_SHARE = 0.5  # of a measured time is assumed to grow with the number of images
 
 
 class Trial(NamedTuple):
-    """What a classifier made of the images that were held out.
+    """The predictions of a classifier for held-out images.
 
-    `probabilities` (n, K) and `is_right` (n,) are those of the images of the folds that were tried; `is_judged` (n,)
-    says which these are. Seconds are for fitting once (the quickest of the folds: the first also pays for loading
-    compiled code), and for classifying one image.
+    Attributes
+    ----------
+    name : str
+    classifier : estimator
+        Not fitted.
+    probabilities : ndarray of shape (n, n_classes)
+        Zeros for images that were not judged.
+    is_right, is_judged : ndarray of shape (n,), bool
+        Whether the prediction is right; whether there is one.
+    fit_seconds : float
+        Of the fastest fold: the first one also loads compiled code.
+    image_seconds : float
+        Seconds to classify one image.
     """
 
     name: str
@@ -31,37 +42,49 @@ class Trial(NamedTuple):
     image_seconds: float
 
     @property
+    def n_judged(self) -> int:
+        """Number of judged images."""
+        return int(self.is_judged.sum())
+
+    @property
     def accuracy(self) -> float:
-        """The share of the judged images that are classified right."""
+        """Share of the judged images that are classified correctly."""
         return float(self.is_right[self.is_judged].mean())
 
     @property
     def error_of_accuracy(self) -> float:
-        """The standard error of that share."""
-        n_judged = int(self.is_judged.sum())
-        return float(np.sqrt(max(self.accuracy * (1 - self.accuracy), 1 / n_judged) / n_judged))
+        """Standard error of the accuracy."""
+        return float(np.sqrt(max(self.accuracy * (1 - self.accuracy), 1 / self.n_judged) / self.n_judged))
 
 
-def draw_folds(labels: Any, n_folds: int = 5, most: int | None = None, seed: int = 0) -> list[Fold]:
-    """Rows to learn from and rows held out, stratified; of at most `most` images drawn at random, if given.
+def draw_folds(labels: Any, n_folds: int = 5, max_images: int | None = None, seed: int = 0) -> list[Fold]:
+    """Return stratified folds, each as training rows and held-out rows.
 
-    Where a class has fewer images than folds, there are as many folds as it has images. Classes of two images are
-    always learned from and never held out, because most methods need two of every class.
+    Where a class has fewer images than there are folds, there are as many folds as it has images. Classes of two
+    images are always trained on and never held out, because most methods need two images per class.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+    n_folds : int, default=5
+    max_images : int or None, default=None
+        Draw at most about so many images at random.
+    seed : int, default=0
     """
     classes, codes = encode_labels(labels)
     rng = np.random.default_rng(seed)
     rows = np.arange(len(codes))
-    if most is not None and most < len(codes):
-        rows = _draw_evenly(codes, most, rng)
+    if max_images is not None and max_images < len(codes):
+        rows = _draw_stratified(codes, max_images, rng)
     counts = np.bincount(codes[rows])
-    if counts.min() < NEEDED:
+    if counts.min() < MIN_PER_CLASS:
         raise ValueError(f"class '{classes[counts.argmin()]}' has one image only; add another.")
-    spared = rows[counts[codes[rows]] > NEEDED]
-    if len(spared) == 0:
-        raise ValueError(f"no class has more than {NEEDED} images, so that none can be held out. Add images.")
-    n_folds = min(n_folds, int(counts[counts > NEEDED].min()))
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(spared, codes[spared])
-    return [(np.setdiff1d(rows, spared[held]), spared[held]) for _, held in folds]
+    large = rows[counts[codes[rows]] > MIN_PER_CLASS]
+    if len(large) == 0:
+        raise ValueError(f"no class has more than {MIN_PER_CLASS} images, so none can be held out. Add images.")
+    n_folds = min(n_folds, int(counts[counts > MIN_PER_CLASS].min()))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(large, codes[large])
+    return [(np.setdiff1d(rows, large[held]), large[held]) for _, held in folds]
 
 
 def cross_validate(
@@ -72,9 +95,17 @@ def cross_validate(
     folds: Iterable[Fold],
     deadline: float | None = None,
 ) -> Trial:
-    """Fit the classifier without each fold and judge it there; after `deadline` (time.monotonic()) no fold is begun.
+    """Fit a classifier without each fold and predict the fold.
 
-    One fold is tried in any case.
+    Parameters
+    ----------
+    name : str
+    classifier : estimator
+    images : sequence of ndarray
+    labels : array-like of shape (n,)
+    folds : iterable of (training rows, held-out rows)
+    deadline : float or None
+        No fold but the first is started after this value of `time.monotonic()`.
     """
     classes, codes = encode_labels(labels, len(images))
     probabilities = np.zeros((len(images), len(classes)))
@@ -96,8 +127,48 @@ def cross_validate(
     return Trial(name, classifier, probabilities, is_right, is_judged, min(fit_seconds), image_seconds)
 
 
-def _draw_evenly(codes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """About `most` rows, each class keeping its share but no fewer than three images, if it has them."""
-    share = most / len(codes)
+def _draw_stratified(codes: np.ndarray, max_images: int, rng: np.random.Generator) -> np.ndarray:
+    """Return about `max_images` rows; each class keeps its share, but at least three images if it has them."""
+    share = max_images / len(codes)
     rows = [rng.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
-    return np.sort(np.concatenate([some[: max(NEEDED + 1, round(share * len(some)))] for some in rows]))
+    return np.sort(np.concatenate([some[: max(MIN_PER_CLASS + 1, round(share * len(some)))] for some in rows]))
+
+
+class Timing(NamedTuple):
+    """Seconds to fit `n_images`, and to classify one image afterwards."""
+
+    n_images: int
+    fit_seconds: float
+    image_seconds: float
+
+
+class Forecast:
+    """Expected seconds of a method whose time to fit grows as a power of the number of images.
+
+    Parameters
+    ----------
+    growth : int
+        The power.
+    """
+
+    def __init__(self, growth: int):
+        self.growth = growth
+        self.timings: list[Timing] = []
+
+    def fit(self, n_images: int) -> float:
+        """Return the seconds to fit: a + b n^growth through the last two timings, or proportional to the only one."""
+        last = self.timings[-1]
+        ratio = n_images / last.n_images
+        if len(self.timings) == 1:
+            return last.fit_seconds * ratio
+        before = self.timings[-2]
+        growing = (last.fit_seconds - before.fit_seconds) / (1 - (before.n_images / last.n_images) ** self.growth)
+        growing = min(max(growing, MIN_GROWING_SHARE * last.fit_seconds), last.fit_seconds)
+        return last.fit_seconds - growing + growing * ratio**self.growth
+
+    def fold(self, fold: Fold) -> float:
+        """Return the seconds to fit the training rows of a fold and classify those held out."""
+        training, held = fold
+        last = self.timings[-1]
+        image_seconds = last.image_seconds * (len(training) / last.n_images) ** (self.growth - 1)
+        return self.fit(len(training)) + image_seconds * len(held)

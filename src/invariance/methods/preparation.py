@@ -1,0 +1,148 @@
+"""Images before any method sees them: read from a folder, what is known of them, and brought to one form."""
+
+import os
+from collections.abc import Sequence
+from math import isqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey
+from invariance.tradeoff.rooms import SIDE
+from invariance.transformations.photometric import even_illumination
+
+MAX_SIDE = 320  # pixels of the longer side that any method looks at
+MAX_BYTES = 2_000_000_000  # that all images of a folder together may take
+BYTES_PER_PIXEL = 3 * 4
+DEVIATIONS = 6.0  # from black to white of an image with normalized illumination
+
+
+class ImageFolder(NamedTuple):
+    """A folder with one sub-folder per class, read into memory.
+
+    Attributes
+    ----------
+    images : list of ndarray
+    labels : ndarray of shape (n,)
+        The names of the sub-folders.
+    paths : list of Path
+    skipped : list of (Path, str)
+        Files that could not be read, and why.
+    max_side : int
+        Images with a longer side were shrunk to this.
+    """
+
+    images: list[np.ndarray]
+    labels: np.ndarray
+    paths: list[Path]
+    skipped: list[tuple[Path, str]]
+    max_side: int
+
+
+def read_images(folder: str | os.PathLike, strict: bool = False, min_classes: int = 2) -> ImageFolder:
+    """Read `folder/<class>/<image>`.
+
+    Images are shrunk to at most 320 pixels per side, or to fewer where there are thousands of them, so that all
+    together take less than two gigabytes.
+
+    Parameters
+    ----------
+    folder : path-like
+    strict : bool, default=False
+        Whether an unreadable image is an error; otherwise it is listed in `skipped`.
+    min_classes : int, default=2
+        Fewer sub-folders with images are an error.
+    """
+    n_files = max(1, len(image_paths(folder, recursive=True)))
+    max_side = min(MAX_SIDE, isqrt(MAX_BYTES // (n_files * BYTES_PER_PIXEL)))
+    rule = "raise" if strict else "skip"
+    found = read_class_folder(folder, max_side=max_side, on_error=rule, min_classes=min_classes)
+    return ImageFolder(found.images, found.labels, found.paths, found.skipped, max_side)
+
+
+class Facts(NamedTuple):
+    """What is known of a set of images before training.
+
+    Attributes
+    ----------
+    n_images, n_classes : int
+    n_smallest : int
+        Number of images of the smallest class.
+    n_channels : int
+        1 if no image has colour, otherwise 3.
+    height, width : int
+        Medians, in pixels.
+    """
+
+    n_images: int
+    n_classes: int
+    n_smallest: int
+    n_channels: int
+    height: int
+    width: int
+
+    @property
+    def side(self) -> int:
+        """The smaller of the median sides."""
+        return min(self.height, self.width)
+
+    @property
+    def sentence(self) -> str:
+        """The facts in words."""
+        kind = "grey" if self.n_channels == 1 else "colour"
+        return (
+            f"{self.n_images} {kind} images of {self.n_classes} classes, at least {self.n_smallest} per class, "
+            f"median size {self.height} x {self.width} pixels"
+        )
+
+
+def learn_facts(images: Sequence[np.ndarray], codes: np.ndarray) -> Facts:
+    """Return the facts of images (h, w) or (h, w, c) and the codes (n,) of their classes."""
+    counts = np.bincount(codes)
+    height, width = np.median([np.shape(image)[:2] for image in images], axis=0).astype(int)
+    n_channels = 3 if any(has_colour(image) for image in images) else 1
+    return Facts(len(images), len(counts), int(counts.min()), n_channels, int(height), int(width))
+
+
+def has_colour(image: np.ndarray) -> bool:
+    """Return whether an image has colour channels that differ."""
+    if np.ndim(image) != 3 or image.shape[2] < 3:
+        return False
+    return bool((image[..., 0] != image[..., 1]).any() or (image[..., 1] != image[..., 2]).any())
+
+
+def as_one_kind(images: Sequence[np.ndarray], n_channels: int, max_side: int | None = MAX_SIDE) -> list[np.ndarray]:
+    """Return images as float32 (h, w) or (h, w, 3), shrunk to at most `max_side` pixels per side."""
+    return [shrink(_with_channels(image, n_channels), max_side) for image in images]
+
+
+def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int) -> np.ndarray:
+    """Return images as one float32 array (n, side, side) or (n, side, side, 3), cut from the middle."""
+    return resize_all([_with_channels(image, n_channels) for image in images], (side, side))
+
+
+def _with_channels(image: Any, n_channels: int) -> np.ndarray:
+    """Return an image as grey (h, w), or as (h, w, 3) without alpha."""
+    if n_channels == 1:
+        return to_grey(image)
+    if np.ndim(image) == 2 or image.shape[2] < 3:
+        return np.repeat(to_grey(image)[..., None], 3, axis=2)
+    return np.ascontiguousarray(as_float32(image)[..., :3])
+
+
+def normalize_illumination(image: np.ndarray, width: float) -> np.ndarray:
+    """Divide an image (h, w) or (h, w, c) by its blur and standardize it about ½.
+
+    All images are normalized, so that normalized images are compared with normalized ones.
+
+    Parameters
+    ----------
+    image : ndarray
+    width : float
+        Standard deviation of the blur, in 32nds of the shorter side.
+    """
+    scaled = width * min(image.shape[:2]) / SIDE
+    divided = even_illumination(np.asarray(image, np.float32)[None], scaled)[0]
+    centred = divided - divided.mean()
+    return np.clip(0.5 + centred / (DEVIATIONS * max(float(centred.std()), 1e-6)), 0, 1)

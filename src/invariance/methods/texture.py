@@ -1,0 +1,54 @@
+"""Words of filter responses as a method, for textures, [Varma07] sec. 4."""
+
+from collections.abc import Iterable
+
+from invariance.descriptors import MaximumResponses
+from invariance.methods.exhibits import Exhibit, Text
+from invariance.methods.method import Method, Treatment
+from invariance.methods.neighbours import show_similar
+from invariance.methods.words import POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
+from invariance.tradeoff import TradeoffClassifier
+from invariance.transformations import Rotations, Shifts
+
+N_WORDS = 300
+STEP = 2
+
+
+class Texture(Method):
+    """Words of filter responses, which are maximised over orientation and scale where Φ asks for it."""
+
+    name = "texture"
+    summary = "words of filter responses"
+    purpose = "textures at any angle; not for anything with a layout"
+    default_phi = Rotations(24)
+    exact_sentence = POOLED_SENTENCE
+    max_images = 3000
+    auto_min_side = 64
+    is_grey = True
+    takes_squares = False
+    rank = 50
+
+    def treat(self, part):
+        """Full circles and wide scales are left to the filters, standardization ignores brightness and contrast."""
+        if isinstance(part, Shifts):
+            return Treatment.BUILT_IN, SHIFTS_SENTENCE
+        descriptor = MaximumResponses.for_transformations(part)
+        if type(part) in descriptor.invariances and descriptor.covers(part):
+            return Treatment.DESCRIPTOR, "Filter responses are maximised over orientation or scale."
+        return super().treat(part)
+
+    def make(self, plan, facts, common):
+        """One kernel of words of filter responses."""
+        descriptor = MaximumResponses.for_transformations(plan.phi).set_params(step=STEP)
+        kernel = word_kernel("texture words", descriptor, N_WORDS, plan.computed, common)
+        return TradeoffClassifier([kernel], "ova", probability=True, **common)
+
+    def explain(self, classifier, evaluation, rng) -> Iterable[Exhibit]:
+        """What the words are made of, and which images have similar ones."""
+        descriptor = classifier.model_.base_kernels_[0].transformer_.descriptor
+        yield Text(
+            f"Every second pixel of an image is described by its responses to a bank of filters (invariance: "
+            f"{descriptor.invariance}) and counts for the nearest of {N_WORDS} words. Images are compared by their "
+            f"histograms of words; where a word is does not matter."
+        )
+        yield from show_similar(classifier, evaluation, rng)

@@ -1,0 +1,17 @@
+"""What methods made of visual words share: kernels of word histograms, and how words stand to Φ."""
+
+from typing import Any
+
+from invariance.codebooks import BagOfFeatures
+from invariance.tradeoff import FeatureKernel
+
+POOLED_SENTENCE = "Words are counted over all members of the set, at the same places for each."
+SHIFTS_SENTENCE = "Words are counted wherever they occur; only what enters at the border changes."
+
+
+def word_kernel(
+    name: str, descriptor: Any, n_words: int, transformations: Any, common: dict[str, Any]
+) -> FeatureKernel:
+    """Return a χ² kernel of histograms of the words of a descriptor on its grid, pooled over Φ."""
+    bag = grid_bag(descriptor, n_words, transformations, common)
+    return FeatureKernel(bag, "chi2", None, name, labelled=False)
