@@ -1,79 +1,48 @@
-"""The command `invariance`: one file a command, each of which imports what it needs only when it runs."""
+"""The command `invariance`: one file per command, found by itself; each imports what it needs only when it runs."""
 
 import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from invariance._version import __version__
-from invariance.cli import (
-    advise,
-    compare,
-    datasets,
-    demo,
-    evaluate,
-    explain,
-    fit,
-    fit_pixels,
-    predict,
-    reproduce,
-    segment,
-    transformations,
-)
 from invariance.cli.output import in_one_line
 
-EXAMPLES = """Examples:
+HELP = "Learn from few labelled images, by saying what does not matter."
+FOOTER = "Set INVARIANCE_DEBUG=1 to see where an error comes from."
 
-  invariance demo
 
-  invariance datasets
+def _commands() -> dict[str, ModuleType]:
+    """The modules of this folder that have a function `run`, by the names of their commands."""
+    modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+    return {
+        module.__name__.rpartition(".")[2].replace("_", "-"): module for module in modules if hasattr(module, "run")
+    }
 
-  invariance fit leaves/ -o leaves.inv
 
-  invariance predict leaves.inv new/ -o labels.csv
+def _first_examples(commands: dict[str, ModuleType]) -> str:
+    """The first example of every command."""
+    return "\n\n".join(["Examples:", *(module.EXAMPLES.split("\n\n")[1] for module in commands.values()), FOOTER])
 
-  invariance evaluate leaves.inv other-leaves/
 
-  invariance explain leaves.inv --on other-leaves/ -o report.html
-
-  invariance advise images/
-
-  invariance compare images/
-
-  invariance fit-pixels cells/ masks/ -o cells.inv
-
-  invariance segment cells.inv new/ -o results
-
-  invariance reproduce --list
-
-  invariance transformations photo.png --set rotations:8 -o orbit.png
-
-Set INVARIANCE_DEBUG=1 to see where an error comes from."""
-
+COMMANDS = _commands()
 app = typer.Typer(
-    help="Learn from few labelled images, by saying what does not matter.",
-    epilog=EXAMPLES,
+    help=HELP,
+    epilog=_first_examples(COMMANDS),
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("advise", epilog=advise.EXAMPLES)(advise.run)
-app.command("compare", epilog=compare.EXAMPLES)(compare.run)
-app.command("demo", epilog=demo.EXAMPLES)(demo.run)
-app.command("datasets", epilog=datasets.EXAMPLES)(datasets.run)
-app.command("fit", epilog=fit.EXAMPLES)(fit.run)
-app.command("predict", epilog=predict.EXAMPLES)(predict.run)
-app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.run)
-app.command("explain", epilog=explain.EXAMPLES)(explain.run)
-app.command("fit-pixels", epilog=fit_pixels.EXAMPLES)(fit_pixels.run)
-app.command("reproduce", epilog=reproduce.EXAMPLES)(reproduce.run)
-app.command("segment", epilog=segment.EXAMPLES)(segment.run)
-app.command("transformations", epilog=transformations.EXAMPLES)(transformations.run)
+for _name, _module in COMMANDS.items():
+    app.command(_name, epilog=_module.EXAMPLES)(_module.run)
 
 # Unknown options, missing arguments and the like; typer exports no name for it, only for its child.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]

@@ -1,4 +1,4 @@
-"""`invariance advise`: what does not matter about the images of a folder, and what does."""
+"""`invariance advise`: which invariances help on the images of a folder."""
 
 import json
 import shlex
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
+from invariance.cli.options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from invariance.methods.advice_findings import Advice, Finding
+    from invariance.methods import Advice, Finding
 
 EXAMPLES = """Examples:
 
@@ -45,12 +45,12 @@ def run(
     report_path = None if output is None else check_output(output, (".html", ".htm"))
     figure_path = None if figure is None else check_output(figure, (".png", ".svg", ".pdf", ".jpg", ".jpeg"))
 
-    from invariance.methods.advice import advise
+    from invariance.methods import advise
 
     found = read_folder(folder, strict)
-    advice = advise(found.images, found.labels, budget, random_state=seed, n_jobs=jobs)
-    told = f" --invariant-to {advice.text}" if advice.advised.parts else ""
-    command = f"invariance fit {shlex.quote(str(folder))} -o model.inv{told}"
+    advice = advise(found.images, found.labels, budget, random_state=seed)
+    option = f" --invariant-to {advice.text}" if advice.advised.parts else ""
+    command = f"invariance fit {shlex.quote(str(folder))} -o model.inv{option}"
     if figure_path is not None:
         from invariance.report import save_figure
         from invariance.report.advice_figures import advice_figure
@@ -74,11 +74,13 @@ def _print_advice(advice: "Advice", command: str) -> None:
     from rich.console import Console
     from rich.markup import escape
 
+    from invariance.report.advice_page import command_to_compare
+
     console = Console(highlight=False)
     for view in sorted(advice.plain, key=lambda view: view != advice.view):
-        share = f"{advice.plain[view].accuracy:.1%} right with nothing ignored"
+        share = f"accuracy {advice.plain[view].accuracy:.1%} ignoring nothing"
         _print_table(console, f"{view.capitalize()}: {share}", advice.of_view(view))
-    _print_table(console, "Together, against nothing ignored", advice.best_combinations())
+    _print_table(console, "Combinations, against ignoring nothing", advice.best_combinations())
     is_piped = not console.is_terminal
     for line in advice.reasons:
         console.print(escape(line), soft_wrap=is_piped)
@@ -88,19 +90,16 @@ def _print_advice(advice: "Advice", command: str) -> None:
         console.print(f"  {escape(line)}", soft_wrap=True)
 
 
-def command_to_compare(command: str) -> str:
-    """The command that tries the advice with the library's methods, made from the one that fits a model."""
-    return command.replace("invariance fit", "invariance compare", 1).replace(" -o model.inv", "", 1)
-
-
 def _print_table(console: "Console", title: str, findings: "list[Finding]") -> None:
     from rich.table import Table
+
+    from invariance.report.advice_page import format_p
 
     if not findings:
         return
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("ignored", overflow="fold")
-    for column in ("right", "points", "95 % interval", "chance"):
+    for column in ("accuracy", "points", "95 % interval", "p"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for f in findings:
@@ -109,20 +108,13 @@ def _print_table(console: "Console", title: str, findings: "list[Finding]") -> N
         # A combination is long in words.
         name = f.name if len(f.parts) == 1 else f.text.replace(",", ", ")
         interval = f"{low:+.1f} to {high:+.1f}"
-        table.add_row(name, f"{f.accuracy:.1%}", f"{share:+.1f}", interval, chance_in_words(f.p), verdict)
+        table.add_row(name, f"{f.accuracy:.1%}", f"{share:+.1f}", interval, format_p(f.p), verdict)
     console.print(table)
     console.print()
 
 
-def chance_in_words(p: float) -> str:
-    """A chance in per cent."""
-    if p < 0.001:
-        return "< 0.1 %"
-    return f"{100 * p:.1f} %" if p < 0.1 else f"{100 * p:.0f} %"
-
-
 def _as_dict(advice: "Advice", command: str) -> dict[str, Any]:
-    """The advice for other programs; shares are of 1."""
+    """Return the advice for JSON; shares are of 1."""
     return {
         "invariant_to": advice.text,
         "command": command,
@@ -146,7 +138,7 @@ def _finding_as_dict(finding: "Finding") -> dict[str, Any]:
         "invariant_to": finding.text,
         "view": finding.view,
         "verdict": finding.verdict,
-        "right": finding.accuracy,
+        "accuracy": finding.accuracy,
         "difference": difference.share,
         "low": difference.low,
         "high": difference.high,

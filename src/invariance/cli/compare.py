@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
+from invariance.cli.options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
 
 if TYPE_CHECKING:
-    from invariance.methods.comparison import Comparison, Contestant
+    from invariance.methods import Comparison
+    from invariance.methods.comparison import Contestant
 
 EXAMPLES = """Examples:
 
@@ -18,17 +19,17 @@ EXAMPLES = """Examples:
 
   invariance compare digits/ --invariant-to rotations:5:15 --invariant-to shifts:1
 
-  invariance compare digits/ --methods jungle,tangent --budget 60 --json"""
+  invariance compare digits/ --invariant-to shifts:1 --budget 60 --json"""
 
 
 def run(
     folder: FolderArgument,
     invariant_to: Annotated[
         list[str] | None,
-        typer.Option(help="What may not matter, as in `invariance transformations`; give it again for another."),
+        typer.Option(help="What may not matter, as in `invariance transformations`; may be given several times."),
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Methods to compare, with commas between. Default: all that suit the images.")
+        str | None, typer.Option(help="Methods to compare, separated by commas. Default: all that suit the images.")
     ] = None,
     as_json: JsonOption = False,
     budget: Annotated[
@@ -44,7 +45,7 @@ def run(
     chosen = None if methods is None else [name.strip() for name in methods.split(",")]
     found = read_folder(folder, strict)
     invariances = invariant_to or STANDARD
-    comparison = compare(found.images, found.labels, invariances, chosen, budget, random_state=seed, n_jobs=jobs)
+    comparison = compare(found.images, found.labels, invariances, chosen, budget, random_state=seed)
     command = _command(folder, comparison.winner)
     if as_json:
         print(json.dumps(_as_dict(comparison, command), indent=2))
@@ -55,8 +56,8 @@ def run(
 def _command(folder: Path, winner: "Contestant | None") -> str | None:
     if winner is None:
         return None
-    told = f" --invariant-to {winner.invariance}" if winner.invariance else ""
-    return f"invariance fit {shlex.quote(str(folder))} -o model.inv --method {winner.method}{told}"
+    option = f" --invariant-to {winner.invariance}" if winner.invariance else ""
+    return f"invariance fit {shlex.quote(str(folder))} -o model.inv --method {winner.method}{option}"
 
 
 def _print_comparison(comparison: "Comparison", command: str | None) -> None:
@@ -71,11 +72,11 @@ def _print_comparison(comparison: "Comparison", command: str | None) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
     table.add_column("ignores", overflow="fold")
-    for column in ("right", "±", "fit, s", "ms each"):
+    for column in ("accuracy", "±", "fit, s", "ms each"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("against best")
     for place, contestant in enumerate(comparison.contestants):
-        table.add_row(*_cells(contestant, place, n))
+        table.add_row(*_cells(contestant, place, comparison.n_compared))
     console.print(table)
     if comparison.untried:
         console.print("\nNot tried:")
@@ -87,11 +88,11 @@ def _print_comparison(comparison: "Comparison", command: str | None) -> None:
 
 def _cells(contestant: "Contestant", place: int, n_compared: int) -> tuple[str, ...]:
     trial = contestant.trial
-    remark = "best" if place == 0 else "not told apart" if contestant.is_among_the_best else "worse"
-    n_judged = int(trial.is_judged.sum())
+    remark = "best" if place == 0 else "not distinguishable" if contestant.is_among_the_best else "worse"
+    n_judged = trial.n_judged
     if n_judged < n_compared:
         remark += f", on {n_judged}"
-    ignored = "(a peer)" if contestant.is_peer else (contestant.invariance or "its own").replace(",", ", ")
+    ignored = "(baseline)" if contestant.is_peer else (contestant.invariance or "its default").replace(",", ", ")
     return (
         contestant.method,
         ignored,
@@ -104,22 +105,22 @@ def _cells(contestant: "Contestant", place: int, n_compared: int) -> tuple[str, 
 
 
 def _last_lines(comparison: "Comparison", command: str | None) -> list[str]:
-    """What to make of it; the last line is the command that fits the winner."""
+    """The conclusion; the last line is the command that fits the winner."""
     if command is None or comparison.winner is None:
         return ["\nNo method of this library was tried; give more time with --budget."]
     best = comparison.contestants[0]
     lines = [
         f"\nIn {comparison.seconds:.0f} s. ± is one standard error; ms each is the time to classify an image. "
-        f"What was chosen among many does a little worse on new images."
+        f"The best of many is a little less accurate on new images."
     ]
     if best.is_peer:
-        lines.append(f"The best is a peer, {best.method}: on these images this library gains nothing over it.")
+        lines.append(f"The best is a baseline, {best.method}: on these images this library gains nothing over it.")
     lines.append("To fit the best of this library on all images:")
     return [*lines, f"  {command}"]
 
 
 def _as_dict(comparison: "Comparison", command: str | None) -> dict[str, Any]:
-    """The comparison for other programs; shares are of 1."""
+    """Return the comparison for JSON; shares are of 1."""
     return {
         "command": command,
         "contestants": [
@@ -127,9 +128,9 @@ def _as_dict(comparison: "Comparison", command: str | None) -> dict[str, Any]:
                 "method": contestant.method,
                 "invariant_to": contestant.invariance,
                 "peer": contestant.is_peer,
-                "right": contestant.trial.accuracy,
+                "accuracy": contestant.trial.accuracy,
                 "standard_error": contestant.trial.error_of_accuracy,
-                "judged": int(contestant.trial.is_judged.sum()),
+                "judged": contestant.trial.n_judged,
                 "fit_seconds": contestant.trial.fit_seconds,
                 "image_seconds": contestant.trial.image_seconds,
                 "p": contestant.p,

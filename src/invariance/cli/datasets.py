@@ -4,7 +4,7 @@ import json
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from invariance.cli.folder_options import JsonOption
+from invariance.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from invariance.datasets import DatasetStatus

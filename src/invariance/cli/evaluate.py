@@ -1,11 +1,11 @@
-"""`invariance evaluate`: how often a model is right about labelled images, and what it confuses."""
+"""`invariance evaluate`: the accuracy of a model on labelled images, and what it confuses."""
 
 import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from invariance.cli.folder_options import (
+from invariance.cli.options import (
     FolderArgument,
     JobsOption,
     JsonOption,
@@ -17,8 +17,7 @@ from invariance.cli.folder_options import (
 )
 
 if TYPE_CHECKING:
-    from invariance.methods import ImageClassifier
-    from invariance.report.answers import Answers
+    from invariance.methods import Evaluation, ImageClassifier
 
 MAX_CLASSES_SHOWN = 20  # in a table of confusions; of more, the most frequent confusions are listed
 MAX_CONFUSIONS = 20
@@ -32,11 +31,11 @@ EXAMPLES = """Examples:
 
 
 class ClassFigures(NamedTuple):
-    """Of one class: its images, how many were given it, and the shares of either that are right; None of nothing."""
+    """Figures of one class: its images, how many were predicted as it, recall and precision, None if undefined."""
 
     name: str
     n_images: int
-    n_given: int
+    n_predicted: int
     recall: float | None
     precision: float | None
 
@@ -48,44 +47,44 @@ def run(
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Measure how often a model is right, on labelled images that it has not learned from."""
-    from invariance.report.answers import ask
+    """Measure the accuracy of a model on labelled images that it was not trained on."""
+    from invariance.methods import evaluate
 
-    classifier = load_classifier(model, jobs)
+    classifier = load_classifier(model)
     _check_classes(folder, classifier)
     data = read_folder(folder, strict, min_classes=1)
-    answers = ask(classifier, data.images, data.labels)
+    evaluation = evaluate(classifier, data.images, data.labels)
     if as_json:
-        print(json.dumps(_as_json(answers) | {"skipped": list_skipped(data.skipped)}, indent=2))
+        print(json.dumps(_as_json(evaluation) | {"skipped": list_skipped(data.skipped)}, indent=2))
         return
-    _print_summary(answers)
-    _print_classes(_figures_of_classes(answers))
-    _print_confusions(answers)
+    _print_summary(evaluation)
+    _print_classes(_figures_of_classes(evaluation))
+    _print_confusions(evaluation)
 
 
 def _check_classes(folder: Path, classifier: "ImageClassifier") -> None:
-    """Refuse classes that the model has not learned, before any image is read."""
-    from invariance.report.answers import list_names
+    """Refuse classes that the model does not know, before any image is read."""
+    from invariance.methods.evaluation import list_names
 
     known = [str(name) for name in classifier.classes_]
     found = [path.name for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
     unknown = sorted(name for name in found if name not in known and not name.startswith("."))
     if unknown:
         raise ValueError(
-            f"folder '{folder}' has {list_names(unknown)}, which the model has not learned; "
+            f"folder '{folder}' has {list_names(unknown)}, which the model was not trained on; "
             f"it knows {list_names(known)}. "
             f"Rename or remove {'it' if len(unknown) == 1 else 'them'}, or fit a model with all classes."
         )
 
 
-def _figures_of_classes(answers: "Answers") -> list[ClassFigures]:
-    """The figures of the classes that images are of, or were given."""
-    confusion = answers.confusion
-    n_images, n_given, n_right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
+def _figures_of_classes(evaluation: "Evaluation") -> list[ClassFigures]:
+    """Figures of the classes that images are of, or were predicted as."""
+    confusion = evaluation.confusion
+    n_images, n_predicted, n_right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
     return [
-        ClassFigures(str(name), int(true), int(given), _share(right, true), _share(right, given))
-        for name, true, given, right in zip(answers.classes, n_images, n_given, n_right, strict=True)
-        if true or given
+        ClassFigures(str(name), int(true), int(predicted), _share(right, true), _share(right, predicted))
+        for name, true, predicted, right in zip(evaluation.classes, n_images, n_predicted, n_right, strict=True)
+        if true or predicted
     ]
 
 
@@ -93,64 +92,52 @@ def _share(part: int, whole: int) -> float | None:
     return float(part / whole) if whole else None
 
 
-def _log_loss(answers: "Answers") -> float:
-    from sklearn.metrics import log_loss
-
-    return float(log_loss(answers.codes, answers.probabilities, labels=range(len(answers.classes))))
-
-
-def _calibration_error(answers: "Answers") -> float:
-    from invariance.report.answers import measure_reliability
-
-    return measure_reliability(answers.confidence, answers.is_right).error
+def _confusions(evaluation: "Evaluation") -> "list[tuple[str, str, int]]":
+    """Names of true and predicted classes that differ, and how often, the most frequent first."""
+    names = [str(name) for name in evaluation.classes]
+    return [(names[true], names[given], count) for true, given, count in evaluation.confusions]
 
 
-def _confusions(answers: "Answers") -> "list[tuple[str, str, int]]":
-    """Names of true and given classes that differ, and how often, the most frequent first."""
-    names = [str(name) for name in answers.classes]
-    return [(names[true], names[given], count) for true, given, count in answers.confusions]
-
-
-def _as_json(answers: "Answers") -> dict[str, Any]:
+def _as_json(evaluation: "Evaluation") -> dict[str, Any]:
     return {
-        "n_images": len(answers.codes),
-        "accuracy": answers.accuracy,
-        "interval": list(answers.interval),
-        "log_loss": _log_loss(answers),
-        "calibration_error": _calibration_error(answers),
-        "seconds_per_image": answers.image_seconds,
-        "classes": [figures._asdict() for figures in _figures_of_classes(answers)],
-        "confusion": {"classes": [str(name) for name in answers.classes], "counts": answers.confusion.tolist()},
+        "n_images": len(evaluation.codes),
+        "accuracy": evaluation.accuracy,
+        "interval": list(evaluation.interval),
+        "log_loss": evaluation.log_loss,
+        "calibration_error": evaluation.reliability.error,
+        "seconds_per_image": evaluation.image_seconds,
+        "classes": [figures._asdict() for figures in _figures_of_classes(evaluation)],
+        "confusion": {"classes": [str(name) for name in evaluation.classes], "counts": evaluation.confusion.tolist()},
     }
 
 
-def _print_summary(answers: "Answers") -> None:
-    low, high = answers.interval
-    n_right, n_images = int(answers.is_right.sum()), len(answers.codes)
-    print(f"Right:             {answers.accuracy:.1%}, {n_right} of {n_images} images")
-    print(f"95 % interval:     {low:.1%} to {high:.1%}, for all images such as these")
+def _print_summary(evaluation: "Evaluation") -> None:
+    low, high = evaluation.interval
+    n_right, n_images = int(evaluation.is_right.sum()), len(evaluation.codes)
+    print(f"Accuracy:          {evaluation.accuracy:.1%}, {n_right} of {n_images} images")
+    print(f"95 % interval:     {low:.1%} to {high:.1%}, for images like these")
     print(
-        f"Log loss:          {_log_loss(answers):.3f} (equal probabilities have {math.log(len(answers.classes)):.3f})"
+        f"Log loss:          {evaluation.log_loss:.3f} (equal probabilities: {math.log(len(evaluation.classes)):.3f})"
     )
-    print(f"Calibration error: {_calibration_error(answers):.1%} between probability and share right")
-    print(f"Time:              {1000 * answers.image_seconds:.1f} ms per image")
+    print(f"Calibration error: {evaluation.reliability.error:.1%} between probability and accuracy")
+    print(f"Time:              {1000 * evaluation.image_seconds:.1f} ms per image")
 
 
 def _print_classes(figures: list[ClassFigures]) -> None:
     rows = [
-        [name, str(n_images), _percent(recall), str(n_given), _percent(precision)]
-        for name, n_images, n_given, recall, precision in figures
+        [name, str(n_images), _percent(recall), str(n_predicted), _percent(precision)]
+        for name, n_images, n_predicted, recall, precision in figures
     ]
-    _print_table("Classes", ["class", "images", "of these right", "given", "of these right"], rows)
+    _print_table("Classes", ["class", "images", "recall", "predicted", "precision"], rows)
 
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _print_confusions(answers: "Answers") -> None:
-    if len(answers.classes) <= MAX_CLASSES_SHOWN:
-        names = [str(name) for name in answers.classes]
+def _print_confusions(evaluation: "Evaluation") -> None:
+    if len(evaluation.classes) <= MAX_CLASSES_SHOWN:
+        names = [str(name) for name in evaluation.classes]
         columns = [str(place) for place in range(1, len(names) + 1)]
         if max(map(len, names)) <= SHORT:
             rows_named = columns = names
@@ -158,14 +145,14 @@ def _print_confusions(answers: "Answers") -> None:
             rows_named = [f"{number} {name}" for number, name in zip(columns, names, strict=True)]
         rows = [
             [name, *(str(count) if count else "." for count in counts)]
-            for name, counts in zip(rows_named, answers.confusion, strict=True)
+            for name, counts in zip(rows_named, evaluation.confusion, strict=True)
             if counts.sum()
         ]
-        _print_table("Images of a class (rows) by the class given to them (columns)", ["", *columns], rows)
+        _print_table("True class (rows) by predicted class (columns)", ["", *columns], rows)
         return
-    listed = [[true, given, str(count)] for true, given, count in _confusions(answers)[:MAX_CONFUSIONS]]
+    listed = [[true, given, str(count)] for true, given, count in _confusions(evaluation)[:MAX_CONFUSIONS]]
     if listed:
-        _print_table("Most frequent confusions", ["class", "taken for", "images"], listed)
+        _print_table("Most frequent confusions", ["class", "predicted", "images"], listed)
 
 
 def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""`invariance explain`: a report about a model, and about how it does on labelled images."""
+"""`invariance explain`: a report about a model and its accuracy on labelled images."""
 
 import json
 import shlex
@@ -7,43 +7,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import (
+from invariance.cli.options import (
     MAX_SEED,
     JobsOption,
     JsonOption,
     StrictOption,
     list_skipped,
     read_folder,
-    use_jobs,
 )
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from invariance.methods import ImageFolder
-    from invariance.report.answers import Answers
+    from invariance.methods import Evaluation, ImageFolder
 
 MAX_IMAGES = 6  # that a report about a segmenter shows
 EXAMPLES = """Examples:
 
   invariance explain leaves.inv -o report.html
 
-  invariance explain leaves.inv --on other-leaves/ -o report.html
+  invariance explain leaves.inv --data other-leaves/ -o report.html
 
-  invariance explain leaves.inv --on other-leaves/ -o report.html --json
+  invariance explain leaves.inv --data other-leaves/ -o report.html --json
 
-  invariance explain membranes.inv --on sections/ -o report.html"""
+  invariance explain membranes.inv --data sections/ -o report.html"""
 
 
 def run(
     model: Annotated[Path, typer.Argument(help="A model made by `invariance fit` or `invariance fit-pixels`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The report, a file ending in .html.")],
-    on: Annotated[
+    data: Annotated[
         Path | None,
         typer.Option(
-            help="Labelled images to judge the model by, FOLDER/<class>/<image>, better not those it has learned "
-            "from; for a model of `fit-pixels`, a folder of images."
+            help="Labelled images to evaluate the model on, FOLDER/<class>/<image>, preferably not those it was "
+            "trained on; for a model of `fit-pixels`, a folder of images."
         ),
     ] = None,
     strict: StrictOption = False,
@@ -51,44 +49,43 @@ def run(
     jobs: JobsOption = -1,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of which images are drawn to be shown.")] = 0,
 ) -> None:
-    """Write a report about a model: what it learned, how it does on images, and how to repeat it."""
+    """Write a report about a model: its accuracy, what it ignores and learned, and how to reproduce it."""
     path = check_output(output, (".html", ".htm"))
 
     from invariance import models
-    from invariance.methods import ImageClassifier
-    from invariance.report.answers import ask
-    from invariance.report.explanation import explain, explain_answers
+    from invariance.methods import ImageClassifier, evaluate
+    from invariance.report.explanation import explain, explain_evaluated
 
     fitted, described = models.load(model), models.describe(model)
-    use_jobs(fitted, jobs)
     settings = {
-        "command": _command(model, output, on, seed),
+        "command": _command(model, output, data, seed),
         "model file": f"{model.name}, saved by invariance {described['library']}, sha256 {described['sha256']}",
     }
     folder: ImageFolder | None = None
-    answers: Answers | None = None
+    evaluation: Evaluation | None = None
     if not isinstance(fitted, ImageClassifier):
-        images = None if on is None else _read_images(on)
+        images = None if data is None else _read_images(data)
         report = explain(fitted, images, settings=settings, random_state=seed)
     else:
-        if on is not None:
-            folder = read_folder(on, strict, min_classes=1)
-            answers = ask(fitted, folder.images, folder.labels)
-        report = explain_answers(fitted, answers, settings, seed)
+        if data is not None:
+            folder = read_folder(data, strict, min_classes=1)
+            evaluation = evaluate(fitted, folder.images, folder.labels)
+        report = explain_evaluated(fitted, evaluation, settings, seed)
     report.save(path)
     if as_json:
         figures = {"report": str(path.resolve()), "model": str(model.resolve()), "type": described["method"]}
-        print(json.dumps(figures | _figures(fitted, folder, answers), indent=2))
+        print(json.dumps(figures | _figures(fitted, folder, evaluation), indent=2))
         return
-    if answers is not None:
-        low, high = answers.interval
-        print(f"Right: {answers.accuracy:.1%} of {len(answers.codes)} images (95 % interval {low:.1%} to {high:.1%})")
+    if evaluation is not None:
+        low, high = evaluation.interval
+        accuracy = f"{evaluation.accuracy:.1%} of {len(evaluation.codes)} images"
+        print(f"Accuracy: {accuracy} (95 % interval {low:.1%} to {high:.1%})")
     print(f"Report: {path.resolve()}")
 
 
-def _command(model: Path, output: Path, on: Path | None, seed: int) -> str:
+def _command(model: Path, output: Path, data: Path | None, seed: int) -> str:
     words = ["invariance", "explain", str(model), "-o", str(output), "--seed", str(seed)]
-    return shlex.join(words + (["--on", str(on)] if on is not None else []))
+    return shlex.join(words + (["--on", str(data)] if data is not None else []))
 
 
 def _read_images(folder: Path) -> "list[np.ndarray]":
@@ -101,19 +98,17 @@ def _read_images(folder: Path) -> "list[np.ndarray]":
     return [open_stack(file)[0] for file in files[:MAX_IMAGES]]
 
 
-def _figures(model: Any, folder: "ImageFolder | None", answers: "Answers | None") -> dict[str, Any]:
+def _figures(model: Any, folder: "ImageFolder | None", evaluation: "Evaluation | None") -> dict[str, Any]:
     """What scripts may want to know."""
-    from invariance.report.answers import measure_reliability
-
     figures: dict[str, Any] = {"classes": [str(name) for name in model.classes_]}
-    if answers is None or folder is None:
+    if evaluation is None or folder is None:
         return figures
     return figures | {
-        "n_images": len(answers.codes),
-        "accuracy": answers.accuracy,
-        "interval": list(answers.interval),
-        "calibration_error": measure_reliability(answers.confidence, answers.is_right).error,
-        "seconds_per_image": answers.image_seconds,
-        "confusion": answers.confusion.tolist(),
+        "n_images": len(evaluation.codes),
+        "accuracy": evaluation.accuracy,
+        "interval": list(evaluation.interval),
+        "calibration_error": evaluation.reliability.error,
+        "seconds_per_image": evaluation.image_seconds,
+        "confusion": evaluation.confusion.tolist(),
         "skipped": list_skipped(folder.skipped),
     }

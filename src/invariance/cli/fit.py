@@ -7,11 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import (
+from invariance.cli.options import (
     FolderArgument,
     InvariantToOption,
     JobsOption,
@@ -25,8 +25,9 @@ from invariance.cli.folder_options import (
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
-    from invariance.methods import ImageClassifier, ImageFolder, Trial
+    from invariance.methods import ImageClassifier, ImageFolder, Selection, Trial
 
+AUTO = "auto"
 BUDGET = 300.0  # seconds
 EXAMPLES = """Examples:
 
@@ -34,100 +35,83 @@ EXAMPLES = """Examples:
 
   invariance fit leaves/ -o leaves.inv --invariant-to rotations:8 --budget 600
 
-  invariance fit digits/ -o digits.inv --method tangent --check
+  invariance fit digits/ -o digits.inv --method auto --cross-validate
 
-  invariance fit walls/ -o walls.inv --method texture --strict --json"""
-
-
-class MethodName(StrEnum):
-    """The names of `methods.METHODS`, written here so that `--help` need not load them."""
-
-    auto = "auto"
-    jungle = "jungle"
-    tangent = "tangent"
-    hierarchy = "hierarchy"
-    codebook = "codebook"
-    texture = "texture"
-    objects = "objects"
-    tradeoff = "tradeoff"
+  invariance fit walls/ -o walls.inv --strict --json"""
 
 
-class Plan(NamedTuple):
-    """A classifier to be fitted, why this one, and the trials of it and others, from `n_learned` images, if any."""
+def _method_names() -> list[str]:
+    """The names for `--method`, known without loading any method."""
+    from invariance.methods.registry import method_names
 
-    classifier: "ImageClassifier"
-    reason: str
-    trials: "list[Trial]"
-    left_out: dict[str, str]
-    n_learned: int | None = None
+    return [AUTO, *method_names()]
+
+
+MethodName = StrEnum("MethodName", {name: name for name in _method_names()})  # type: ignore[misc]
 
 
 def run(
     folder: FolderArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
     method: Annotated[
-        MethodName, typer.Option(help="The method; auto tries several on images held out.")
-    ] = MethodName.auto,
+        MethodName, typer.Option(help="The method; auto compares several on held-out images.")
+    ] = MethodName(AUTO),
     invariant_to: InvariantToOption = None,
     budget: Annotated[
         float | None,
         typer.Option(
             min=1,
-            help="Seconds that auto may take to choose and fit; a fast machine tries more in them. Default: 120.",
+            help=f"Seconds to select and fit a method with --method auto; a fast machine tries more in them. "
+            f"Default: {BUDGET:g}.",
         ),
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Estimate by cross-validation how often the model will be right.")
+    cross_validate: Annotated[
+        bool, typer.Option("--cross-validate", help="Estimate the accuracy of the model by cross-validation.")
     ] = False,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
-    """Learn to classify images from a folder with one sub-folder a class."""
+    """Learn to classify images from a folder with one sub-folder per class."""
     path = check_output(output, (".inv",))
-    if budget is not None and method != MethodName.auto:
-        raise ValueError(f"--budget is for --method auto; got --method {method}. Leave one of them out.")
+    if budget is not None and method != AUTO:
+        raise ValueError(f"--budget is for --method {AUTO}; got --method {method}. Leave one of them out.")
     phi = parse_invariance(invariant_to)
 
+    from invariance.methods import ImageClassifier, select_method
     from invariance.models import save
 
     started = time.perf_counter()
+    selection: Selection | None = None
+    if method != AUTO:
+        ImageClassifier(str(method), phi).plan().check(str(method))
     data = read_folder(folder, strict)
-    if method == MethodName.auto:
-        plan = _choose(data, phi, budget or BUDGET, seed, jobs)
+    if method == AUTO:
+        selection = select_method(data.images, data.labels, phi, budget or BUDGET, seed)
+        classifier = selection.classifier.set_params(max_side=data.max_side)
     else:
-        plan = _take(method, data, phi, seed, jobs)
-    trial = _own_trial(plan)
-    if check:
-        trial, plan = _cross_validate(plan.classifier, data, seed), plan._replace(n_learned=None)
+        classifier = ImageClassifier(str(method), phi, data.max_side, random_state=seed)
+    trial, n_learned = _own_trial(selection)
+    if cross_validate:
+        trial, n_learned = _cross_validate(classifier, data, seed), None
     begun = time.perf_counter()
-    plan.classifier.fit(data.images, data.labels)
+    classifier.fit(data.images, data.labels)
     fit_seconds = time.perf_counter() - begun
-    save(plan.classifier, path)
+    save(classifier, path)
     seconds = {"fit": fit_seconds, "total": time.perf_counter() - started}
     if as_json:
-        print(json.dumps(_as_json(plan, trial, data, path, seconds), indent=2))
+        print(json.dumps(_as_dict(classifier, selection, trial, data, path, seconds), indent=2))
     else:
-        _print(plan, trial, data, path, seconds)
+        _print(classifier, selection, (trial, n_learned), data, path, seconds)
 
 
-def _choose(data: "ImageFolder", phi: Any, budget: float, seed: int, jobs: int) -> Plan:
-    from invariance.methods.automatic import choose
-
-    choice = choose(data.images, data.labels, phi, budget, seed, jobs)
-    classifier = choice.classifier.set_params(max_side=data.max_side)
-    return Plan(classifier, choice.reason, choice.trials, choice.skipped, choice.n_learned)
-
-
-def _take(method: str, data: "ImageFolder", phi: Any, seed: int, jobs: int) -> Plan:
-    from invariance.methods import ImageClassifier
-
-    return Plan(ImageClassifier(str(method), phi, data.max_side, jobs, seed), "It was asked for.", [], {})
-
-
-def _own_trial(plan: Plan) -> "Trial | None":
-    return next((trial for trial in plan.trials if trial.name == plan.classifier.method), None)
+def _own_trial(selection: "Selection | None") -> "tuple[Trial | None, int | None]":
+    """The trial of the selected method, and the number of images that it was trained on there."""
+    if selection is None:
+        return None, None
+    trial = next((trial for trial in selection.trials if trial.name == selection.method), None)
+    return trial, selection.n_learned
 
 
 def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", seed: int) -> "Trial":
@@ -138,61 +122,86 @@ def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", seed: in
     return cross_validate(classifier.method, classifier, data.images, data.labels, folds)
 
 
-def _print(plan: Plan, trial: "Trial | None", data: "ImageFolder", path: Path, seconds: dict[str, float]) -> None:
-    from invariance.methods import METHODS
+def _print(
+    classifier: "ImageClassifier",
+    selection: "Selection | None",
+    tried: "tuple[Trial | None, int | None]",
+    data: "ImageFolder",
+    path: Path,
+    seconds: dict[str, float],
+) -> None:
+    from invariance.methods import get_method
 
-    name = plan.classifier.method
+    method = get_method(classifier.method)
     skipped = f"; {len(data.skipped)} could not be read and were skipped" if data.skipped else ""
-    print(f"Read:     {plan.classifier.facts_.sentence}{skipped}.")
-    print(f"Method:   {name}: {METHODS[name].what}.")
-    print(fill(f"Why:      {plan.reason}", get_terminal_size().columns, subsequent_indent=" " * 10))
-    if trial is None:
-        print("Accuracy: not measured. --check estimates it; `invariance evaluate` measures it on other images.")
-    else:
-        low, high = _interval(trial)
-        n_images, n_learned = plan.classifier.facts_.n_images, plan.n_learned
-        is_of_fewer = n_learned is not None and 2 * n_learned < n_images
-        from_fewer = f", when learned from {n_learned} images instead of {n_images}" if is_of_fewer else ""
-        print(
-            f"Accuracy: about {trial.accuracy:.1%}, of {trial.is_judged.sum()} images held out "
-            f"(95 % interval {low:.1%} to {high:.1%}){from_fewer}."
-        )
-    print(f"Time:     {seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in all.")
+    _print_entry("Read", f"{classifier.facts_.sentence}{skipped}.")
+    _print_entry("Method", f"{method.name}: {method.summary}.")
+    if selection is not None:
+        _print_entry("Why", selection.reason)
+    plan = classifier.plan()
+    for part in plan.parts:
+        entry = part.as_json()
+        default = ", by default" if plan.is_default else ""
+        _print_entry("Ignores", f"{entry['part']} ({entry['treatment']}{default}). {entry['sentence']}")
+    _print_entry("Accuracy", _accuracy(classifier, *tried))
+    _print_entry("Time", f"{seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in all.")
     print(f"Model:    {path.resolve()}")
     print(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
 
 
+def _print_entry(name: str, text: str) -> None:
+    print(fill(f"{name + ':':<10}{text}", get_terminal_size().columns, subsequent_indent=" " * 10))
+
+
+def _accuracy(classifier: "ImageClassifier", trial: "Trial | None", n_learned: int | None) -> str:
+    if trial is None:
+        return "not measured. --cross-validate estimates it; `invariance evaluate` measures it on other images."
+    low, high = _interval(trial)
+    n_images = classifier.facts_.n_images
+    is_of_fewer = n_learned is not None and 2 * n_learned < n_images
+    from_fewer = f", when trained on {n_learned} images instead of {n_images}" if is_of_fewer else ""
+    return (
+        f"about {trial.accuracy:.1%}, of {trial.n_judged} held-out images "
+        f"(95 % interval {low:.1%} to {high:.1%}){from_fewer}."
+    )
+
+
 def _interval(trial: "Trial") -> tuple[float, float]:
-    from invariance.report.answers import likely_share
+    from invariance.methods.evaluation import share_interval
 
-    return likely_share(int(trial.is_right.sum()), int(trial.is_judged.sum()))
+    return share_interval(int(trial.is_right.sum()), trial.n_judged)
 
 
-def _as_json(
-    plan: Plan, trial: "Trial | None", data: "ImageFolder", path: Path, seconds: dict[str, float]
+def _as_dict(
+    classifier: "ImageClassifier",
+    selection: "Selection | None",
+    trial: "Trial | None",
+    data: "ImageFolder",
+    path: Path,
+    seconds: dict[str, float],
 ) -> dict[str, Any]:
-    classifier = plan.classifier
+    left_out = [] if selection is None else selection.left_out
     return {
         "model": str(path.resolve()),
         "method": classifier.method,
-        "invariant_to": None if classifier.transformations is None else repr(classifier.transformations),
-        "reason": plan.reason,
+        "plan": [part.as_json() for part in classifier.plan().parts],
+        "reason": "It was requested." if selection is None else selection.reason,
         "facts": classifier.facts_._asdict(),
         "classes": [str(name) for name in classifier.classes_],
         "skipped": list_skipped(data.skipped),
-        "held_out": None if trial is None else _trial_as_json(trial),
-        "tried": [_trial_as_json(other) for other in plan.trials],
-        "left_out": plan.left_out,
+        "held_out": None if trial is None else _trial_as_dict(trial),
+        "tried": [] if selection is None else [_trial_as_dict(other) for other in selection.trials],
+        "left_out": {out.method: {"cause": out.cause.name.lower(), "reason": out.sentence} for out in left_out},
         "seconds": seconds,
     }
 
 
-def _trial_as_json(trial: "Trial") -> dict[str, Any]:
+def _trial_as_dict(trial: "Trial") -> dict[str, Any]:
     return {
         "method": trial.name,
         "accuracy": trial.accuracy,
         "interval": list(_interval(trial)),
-        "n_images": int(trial.is_judged.sum()),
+        "n_images": trial.n_judged,
         "fit_seconds": trial.fit_seconds,
         "seconds_per_image": trial.image_seconds,
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.folder_options import JobsOption, SeedOption
+from invariance.cli.options import JobsOption, SeedOption
 from invariance.cli.output import check_output
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ EXAMPLES = """Examples:
 def run(
     images: Annotated[Path, typer.Argument(help="An image, a stack, or a folder of them.")],
     masks: Annotated[
-        Path, typer.Argument(help="The labels, one integer a pixel: a file for a file, a folder with the same stems.")
+        Path, typer.Argument(help="The labels, one integer per pixel: a file for a file, a folder with the same stems.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
     invariant_to: Annotated[
@@ -40,7 +40,7 @@ def run(
         str | None,
         typer.Option(
             metavar="SIZE|auto",
-            help="Pixels a side of what is looked at around a pixel, odd; auto tries several. Default: 31.",
+            help="Side in pixels of what is looked at around a pixel, odd; auto tries several. Default: 31.",
         ),
     ] = None,
     pixels: Annotated[
@@ -69,7 +69,7 @@ def run(
     chosen: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if patch_size is not None:
         chosen["patch_size"] = _read_patch_size(patch_size)
-    segmenter = JungleSegmenter(n_jobs=jobs, random_state=seed, **chosen)
+    segmenter = JungleSegmenter(random_state=seed, **chosen)
     data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
     _check_channels(data)
     started = time.perf_counter()

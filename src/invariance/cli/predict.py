@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
-from invariance.cli.folder_options import (
+from invariance.cli.options import (
     JobsOption,
     JsonOption,
     ModelArgument,
@@ -41,7 +41,7 @@ EXAMPLES = """Examples:
   invariance predict leaves.inv new/ --strict --json"""
 
 
-class Answer(NamedTuple):
+class Prediction(NamedTuple):
     """An image's file, its most probable class, and the probability of every class."""
 
     path: Path
@@ -62,23 +62,23 @@ def run(
     """Classify images: a table of path, label, and a probability for each class."""
     path = None if output is None else check_output(output, (".csv",))
     files = list_files(sources, recursive=True)
-    classifier = load_classifier(model, jobs)
+    classifier = load_classifier(model)
     classes = [str(name) for name in classifier.classes_]
     skipped: list[tuple[Path, str]] = []
     started = time.perf_counter()
-    answers: Iterable[Answer] = _classify(files, classifier, classes, strict, skipped)
+    predicted: Iterable[Prediction] = _classify(files, classifier, classes, strict, skipped)
     if as_json:
-        answers = list(answers)
+        predicted = list(predicted)
     # Printed rows cannot be taken back: with --strict they wait until all images are known to be good.
     if path is not None or not as_json:
         with _table(path, waits=strict) as table:
-            counts = _write(table, answers, classes)
+            counts = _write(table, predicted, classes)
     seconds = time.perf_counter() - started
     report_skipped(skipped)
     if as_json:
         predictions = [
             {"path": str(file), "label": label, "probabilities": dict(zip(classes, values, strict=True))}
-            for file, label, values in answers
+            for file, label, values in predicted
         ]
         print(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
     elif path is not None:
@@ -94,8 +94,8 @@ def _classify(
     classes: list[str],
     strict: bool,
     skipped: list[tuple[Path, str]],
-) -> Iterator[Answer]:
-    """Answers block by block; unreadable files are added to `skipped`, and an error if `strict` or if all are."""
+) -> Iterator[Prediction]:
+    """Evaluation block by block; unreadable files are added to `skipped`, and an error if `strict` or if all are."""
     from invariance._core.progress import track
     from invariance.images import ImageError
 
@@ -105,7 +105,7 @@ def _classify(
         if not paths:
             continue
         for path, values in zip(paths, classifier.predict_proba(images), strict=True):
-            yield Answer(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
+            yield Prediction(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
     if len(skipped) == len(files):
         more = f" Nor could {len(files) - 1} others be." if len(files) > 1 else ""
         raise ImageError(f"no image could be read: {skipped[0][1]}{more}")
@@ -153,11 +153,11 @@ def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
     sys.stdout.write(held_back.getvalue())
 
 
-def _write(table: TextIO, answers: Iterable[Answer], classes: list[str]) -> Counter[str]:
+def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -> Counter[str]:
     """Write a row an answer, below the names of the columns; returns how often each label was given."""
     writer = csv.writer(table, lineterminator="\n")
     counts: Counter[str] = Counter()
-    for path, label, probabilities in answers:
+    for path, label, probabilities in predicted:
         if not counts:
             writer.writerow(["path", "label", *classes])
         writer.writerow([path, label, *probabilities])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from invariance.cli.folder_options import JobsOption, list_files
+from invariance.cli.options import JobsOption, list_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ def run(
         typer.Option("--output", "-o", help="The folder of the results, each named as its image; made if missing."),
     ],
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also write STEM-probabilities.tif: float32, a channel a class.")
+        bool, typer.Option("--probabilities", help="Also write STEM-probabilities.tif: float32, one channel per class.")
     ] = False,
     overlay: Annotated[
         bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries of labels on it.")
@@ -60,7 +60,7 @@ def run(
 
     _check_folder(output)
     files = list_files(images)
-    segmenter = _load(model).set_params(n_jobs=jobs)
+    segmenter = _load(model)
     # Stacks are opened twice, so that a bad one is found before any work and yet only one is in memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
     _check_results(plans, model)

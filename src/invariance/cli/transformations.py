@@ -18,9 +18,9 @@ EXAMPLES = """Examples:
 
   invariance transformations
 
-  invariance transformations photo.png --set rotations:8 -o orbit.png
+  invariance transformations photo.png --invariant-to rotations:8 -o orbit.png
 
-  invariance transformations --set rotations:4,reflections,gamma:3 -o orbit.svg"""
+  invariance transformations --invariant-to rotations:4,reflections,gamma:3 -o orbit.svg"""
 
 
 def run(
@@ -28,7 +28,8 @@ def run(
         Path | None, typer.Argument(help="The image to transform; without one, a photograph from scikit-image.")
     ] = None,
     spec: Annotated[
-        str | None, typer.Option("--set", help="What does not matter; a comma combines sets. Default: rotations:8.")
+        str | None,
+        typer.Option("--invariant-to", help="What does not matter; a comma combines sets. Default: rotations:8."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The image: .png, .svg, .pdf or .jpg. Default: orbit.png.")
@@ -50,7 +51,9 @@ def _print_sets() -> None:
 
     from invariance.transformations.parsing import WORDS
 
-    table = Table(box=None, pad_edge=False, title="Write one as --set, or several with commas", title_justify="left")
+    table = Table(
+        box=None, pad_edge=False, title="Write one as --invariant-to, or several with commas", title_justify="left"
+    )
     for column in ("example", "values after the word", "meaning"):
         table.add_column(column, overflow="fold")
     for word in WORDS.values():

@@ -158,7 +158,9 @@ def check_images(X: Any) -> Any:
     """
     if isinstance(X, np.ndarray) and X.ndim not in (1, 3, 4):
         cure = "Put a single image in a list."
-        raise ValueError(f"X must be a sequence of images (h, w) or (h, w, c); got one array of shape {X.shape}. {cure}")
+        raise ValueError(
+            f"X must be a sequence of images (h, w) or (h, w, c); got one array of shape {X.shape}. {cure}"
+        )
     for number, image in enumerate(X):
         values = np.asarray(image)
         if values.ndim not in (2, 3) or values.size == 0:

@@ -58,7 +58,9 @@ def minimum_distances(squares: np.ndarray, phi: TransformationSet, n_jobs: int |
 
 def _minimum_over_some(squares: np.ndarray, background: np.float32, task: tuple[Member, list]) -> np.ndarray:
     alteration, matrices = task
-    normalized = tuple(step for step in alteration if isinstance(step, Alteration) and step.function is even_illumination)
+    normalized = tuple(
+        step for step in alteration if isinstance(step, Alteration) and step.function is even_illumination
+    )
     n, shape = len(squares), squares.shape[1:]
     moved, fixed = alter(squares, alteration) - background, (alter(squares, normalized) - background).reshape(n, -1)
     norms_of_fixed = np.einsum("id,id->i", fixed, fixed)

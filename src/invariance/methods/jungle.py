@@ -23,9 +23,7 @@ class Jungle(Method):
 
     def make(self, plan, facts, common):
         """Jungles of depth 3 without early stopping: the linear classifier regularizes."""
-        return JungleClassifier(
-            plan.computed, final_estimator="linear", max_depth=3, validation_fraction=0.0, **common
-        )
+        return JungleClassifier(plan.computed, final_estimator="linear", max_depth=3, validation_fraction=0.0, **common)
 
     def cost(self, plan):
         """Eight members cost as much as all that does not depend on Φ."""

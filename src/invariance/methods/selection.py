@@ -26,7 +26,10 @@ N_FIRST = 40  # images of the first round, mostly to see how long methods take
 TIMES_MORE = 6  # images in the next round
 N_FOLDS, N_FOLDS_EARLY = 5, 2  # in the last round, and in earlier ones
 ROUND_SHARE = 0.6  # of the time left that a round may take
-FIRST_SHARE, FIRST_TRIAL = 0.4, 0.15  # of the budget, after which no further method, no second fold, is started at first
+FIRST_SHARE, FIRST_TRIAL = (
+    0.4,
+    0.15,
+)  # of the budget, after which no further method, no second fold, is started at first
 N_ERRORS, N_ERRORS_FIRST = 2, 3  # standard errors by which a method is clearly worse, and in the first round
 OVERRUN = 0.25  # of the budget that fitting a method far ahead may take beyond it
 CAUTION = 1.2  # factor of expected times
@@ -179,9 +182,7 @@ class _Contest:
         phi, seed, n_jobs = settings
         self.images, self.labels = images, labels
         self.methods = {method.name: method for method in methods}
-        self.classifiers = {
-            name: ImageClassifier(name, phi, n_jobs=n_jobs, random_state=seed) for name in self.methods
-        }
+        self.classifiers = {name: ImageClassifier(name, phi, n_jobs=n_jobs, random_state=seed) for name in self.methods}
         self.left_out = {out.method: out for out in left_out}
         self.budget, self.deadline = budget, time.monotonic() + budget
         self.forecasts = {name: Forecast(method.growth) for name, method in self.methods.items()}
@@ -293,7 +294,9 @@ class _Contest:
         left, needed = self._left(), self._seconds_of_fold(name, fold) + self._reserve(name)
         if CAUTION * needed <= left:
             return None
-        return LeftOut(name, Cause.TOO_SLOW, f"trying and fitting it takes about {needed:.0f} s, {max(0, left):.0f} s left")
+        return LeftOut(
+            name, Cause.TOO_SLOW, f"trying and fitting it takes about {needed:.0f} s, {max(0, left):.0f} s left"
+        )
 
     def _reserve(self, name: str) -> float:
         """Seconds to keep for fitting this method, or the best so far of those that there is time to fit."""

@@ -67,6 +67,4 @@ class Tangent(Method):
         squares = classifier.squares([evaluation.images[row] for row in rows])
         for row, square, similarity in zip(rows, squares, kernel.rows(squares), strict=True):
             nearest = (-similarity).argsort(kind="stable")[:N_NEAREST]
-            yield show_neighbours(
-                evaluation, row, square, kernel.images_[nearest], codes[nearest], similarity[nearest]
-            )
+            yield show_neighbours(evaluation, row, square, kernel.images_[nearest], codes[nearest], similarity[nearest])

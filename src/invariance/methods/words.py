@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from invariance.codebooks import BagOfFeatures
 from invariance.tradeoff import FeatureKernel
 
 POOLED_SENTENCE = "Words are counted over all members of the set, at the same places for each."

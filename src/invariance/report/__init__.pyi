@@ -1,6 +1,4 @@
 from .advice_figures import advice_figure as advice_figure
-from .answers import Answers as Answers
-from .answers import ask as ask
 from .codebook_figures import word_figure as word_figure
 from .codebook_figures import word_map_figure as word_map_figure
 from .evaluation_figures import reliability_figure as reliability_figure

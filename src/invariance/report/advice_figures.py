@@ -1,28 +1,30 @@
-"""Advice on invariances in an image: what ignoring each thing does to the share of images right."""
+"""A figure of advice on invariances: what ignoring each candidate does to the accuracy."""
 
 from matplotlib.figure import Figure
 
-from invariance.methods.advice_findings import HELPS, HURTS, NO_DIFFERENCE, UNCLEAR, Advice, Finding
+from invariance.methods import Advice, Finding
+from invariance.methods.findings import Verdict
 from invariance.report.figures import BLUE, GREEN, INK, PALE, RED
 
 GREY = "#7c8794"
-COLOURS = {HELPS: GREEN, HURTS: RED, NO_DIFFERENCE: BLUE, UNCLEAR: GREY}
-MARKERS = {HELPS: "^", HURTS: "v", NO_DIFFERENCE: "s", UNCLEAR: "o"}  # for eyes that see no colours, and for paper
+COLOURS = {Verdict.HELPS: GREEN, Verdict.HURTS: RED, Verdict.NO_DIFFERENCE: BLUE, Verdict.UNCLEAR: GREY}
+# Readable without colour as well.
+MARKERS = {Verdict.HELPS: "^", Verdict.HURTS: "v", Verdict.NO_DIFFERENCE: "s", Verdict.UNCLEAR: "o"}
 
 
 def advice_figure(advice: Advice) -> Figure:
-    """Differences in the share right to ignoring nothing, in points, with their 95 % intervals; the best first.
+    """Draw differences in accuracy to ignoring nothing, in points, with their 95 % intervals; the best first.
 
-    One panel a way of comparing images, the one that leads first; combinations stand below the single ones, what is
-    advised in bold.
+    There is one panel per way of comparing images; combinations are below the single candidates, the advised one is in
+    bold.
     """
     views = sorted(advice.plain, key=lambda view: view != advice.view)
     combinations = advice.best_combinations()
     panels = [[*advice.of_view(view), *(f for f in combinations if f.view == view)] for view in views]
-    longest = max((len(finding.name) for panel in panels for finding in panel), default=10)
+    longest_name = max((len(finding.name) for panel in panels for finding in panel), default=10)
     n_rows = sum(len(panel) for panel in panels)
     figure = Figure(
-        figsize=(4.4 + 0.075 * longest, 0.75 + 0.27 * n_rows + 0.8 * len(panels)),
+        figsize=(4.4 + 0.075 * longest_name, 0.75 + 0.27 * n_rows + 0.8 * len(panels)),
         layout="constrained",
     )
     heights = [len(panel) + 1.5 for panel in panels]
@@ -30,9 +32,9 @@ def advice_figure(advice: Advice) -> Figure:
     for axes, view, panel in zip(all_axes, views, panels, strict=True):
         _show_panel(axes, panel, advice.advised)
         axes.set_title(
-            f"{view}: {100 * advice.plain[view].accuracy:.1f} % right with nothing ignored", fontsize=10, loc="left"
+            f"{view}: accuracy {100 * advice.plain[view].accuracy:.1f} % ignoring nothing", fontsize=10, loc="left"
         )
-    all_axes[-1].set_xlabel("difference in images right, points")
+    all_axes[-1].set_xlabel("difference in accuracy, points")
     handles = [
         all_axes[0].plot([], [], MARKERS[verdict], color=COLOURS[verdict], label=verdict)[0] for verdict in COLOURS
     ]

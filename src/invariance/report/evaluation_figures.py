@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from invariance.report.answers import Reliability
+from invariance.methods.evaluation import Reliability
 from invariance.report.figures import BLUE, INK, ORANGE, PALE
 
 

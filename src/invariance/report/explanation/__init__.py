@@ -1,5 +1,5 @@
-"""A report about a fitted model: what it is, how it does on labelled images, what it learned, how to repeat it."""
+"""A report about a fitted model: what it is, its accuracy, what it learned, and how to reproduce it."""
 
-from invariance.report.explanation.whole import explain, explain_answers
+from invariance.report.explanation.whole import explain, explain_evaluated
 
-__all__ = ["explain", "explain_answers"]
+__all__ = ["explain", "explain_evaluated"]

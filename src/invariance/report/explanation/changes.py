@@ -1,13 +1,12 @@
-"""What does not change the answer: images are turned, shifted, scaled and lit otherwise, and classified again."""
+"""What changes the predictions: images are rotated, shifted, scaled and made darker, and classified again."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from invariance.methods import METHODS, ImageClassifier
-from invariance.methods.facts import SIDE, as_squares
-from invariance.report.answers import Answers
+from invariance.methods import Evaluation, ImageClassifier, get_method
+from invariance.methods.preparation import SIDE, as_squares
 from invariance.report.evaluation_figures import response_figure
 from invariance.report.profile_figures import profile_figure
 from invariance.report.report import Report
@@ -48,27 +47,27 @@ class Response(NamedTuple):
     profile: InvarianceProfile
 
 
-def show_changes(report: Report, classifier: ImageClassifier, answers: Answers, rng: np.random.Generator) -> None:
+def show_changes(report: Report, classifier: ImageClassifier, evaluation: Evaluation, rng: np.random.Generator) -> None:
     """How the probability of the true class moves as images are changed, and the invariance profile of it."""
-    rows = _draw_evenly(answers.codes, min(N_IMAGES, len(answers.codes)), rng)
-    images = _same_size(classifier, [answers.images[row] for row in rows])
-    report.section("What changes its answers").text(
+    rows = _draw_evenly(evaluation.codes, min(N_IMAGES, len(evaluation.codes)), rng)
+    images = _same_size(classifier, [evaluation.images[row] for row in rows])
+    report.section("What changes its predictions").text(
         f"{len(rows)} of the images, cut to squares of {images.shape[1]} pixels, are changed step by step and "
-        f"classified again. In the curves a thin line is an image and the thick one their mean; a level line means "
-        f"that the change does not matter to the model. What comes in from outside an image is mirrored at its border."
+        f"classified again. A thin curve is an image, the thick one their mean; where a curve is flat, the change does "
+        f"not matter to the model. Images are mirrored at their borders."
     )
     if len(rows) < 2:
-        report.text("One image is too few to tell.")
+        report.text("One image is too few for this.")
         return
-    responses = respond(classifier, images, answers.codes[rows], list_changes(images.shape[1]))
+    responses = respond(classifier, images, evaluation.codes[rows], list_changes(images.shape[1]))
     for (name, label, _, degrees, ticks), probabilities, _, _ in responses:
         report.figure(response_figure(degrees, probabilities, label, ticks), f"Images {name}.")
     report.table(
-        ("change", "right as they are", "right when changed", "distance ratio", "nearer than others"),
+        ("change", "accuracy unchanged", "accuracy changed", "distance ratio", "closer than others"),
         [_row(response) for response in responses],
-        "Distances are those between the probabilities of all classes. The ratio is that of versions of one image to "
-        "that of different images: 0 if a change does not matter, about 1 if it matters as much as another image; "
-        "“nearer” says how often two versions of one image are nearer than two of different images.",
+        "Distances are between the probabilities of all classes. The ratio is that of versions of one image to that of "
+        "different images: 0 if a change does not matter, about 1 if it matters as much as another image; “closer” is "
+        "how often two versions of one image are closer than versions of two images.",
     ).figure(
         profile_figure({response.change.name: response.profile for response in responses[:2]}),
         "Invariance profile: quantiles of the distances between different images over those of the versions of one. "
@@ -83,10 +82,10 @@ def list_changes(side: int) -> list[Change]:
     zooms = _neutral_first(np.exp(even_steps(N_STEPS, np.log(ZOOM))), 1.0)
     powers = _neutral_first(np.exp(even_steps(N_STEPS, np.log(POWER))), 1.0)
     shifts = Affine([[[1, 0, share * side], [0, 1, 0]] for share in shares], border=BORDER)
-    turned = Rotations(N_ANGLES, border=BORDER)
+    rotated = Rotations(N_ANGLES, border=BORDER)
     scaled = Scales(N_STEPS, ZOOM, border=BORDER)
     return [
-        Change("turned", "degrees, counter-clockwise", turned, (turns + 180) % 360 - 180, (-180, -90, 0, 90, 180)),
+        Change("rotated", "degrees, counter-clockwise", rotated, (turns + 180) % 360 - 180, (-180, -90, 0, 90, 180)),
         Change("shifted", "% of the side, to the right", shifts, 100 * shares, (-15, -10, -5, 0, 5, 10, 15)),
         Change("scaled", "factor", scaled, zooms, (0.67, 0.8, 1, 1.25, 1.5)),
         Change(
@@ -101,19 +100,19 @@ def respond(
     """Classify images (n, h, w[, c]) of known classes in all degrees of all changes."""
     versions = [change.phi.operators(images.shape[1:]).apply(images) for change in changes]
     flat = [part.reshape(-1, *images.shape[1:]) for part in versions]
-    answers = np.split(
-        classifier.predict_proba(list(np.concatenate(flat))), np.cumsum([len(part) for part in flat])[:-1]
-    )
-    return [_judge(images, codes, *parts) for parts in zip(changes, versions, answers, strict=True)]
+    bounds = np.cumsum([len(part) for part in flat])[:-1]
+    probabilities = np.split(classifier.predict_proba(list(np.concatenate(flat))), bounds)
+    return [_judge(images, codes, *parts) for parts in zip(changes, versions, probabilities, strict=True)]
 
 
 def _judge(
-    images: np.ndarray, codes: np.ndarray, change: Change, versions: np.ndarray, answers: np.ndarray
+    images: np.ndarray, codes: np.ndarray, change: Change, versions: np.ndarray, probabilities: np.ndarray
 ) -> Response:
     n, n_degrees = versions.shape[:2]
-    profile = invariance_profile(lambda _: answers, images, lambda _: versions)
-    answers = answers.reshape(n, n_degrees, -1)
-    return Response(change, answers[np.arange(n), :, codes], answers.argmax(axis=2) == codes[:, None], profile)
+    profile = invariance_profile(lambda _: probabilities, images, lambda _: versions)
+    by_degree = probabilities.reshape(n, n_degrees, -1)
+    is_right = by_degree.argmax(axis=2) == codes[:, None]
+    return Response(change, by_degree[np.arange(n), :, codes], is_right, profile)
 
 
 def _row(response: Response) -> tuple:
@@ -142,12 +141,11 @@ def _draw_evenly(codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndar
     return order[np.argsort(turn[order], kind="stable")][:n]
 
 
-def _same_size(classifier: ImageClassifier, photos: list[np.ndarray]) -> np.ndarray:
-    """Squares (n, side, side[, 3]) in which things are as large as the method saw them when it learned."""
-    method, facts = METHODS[classifier.method], classifier.facts_
-    n_channels = 1 if method.grey else facts.n_channels
-    if method.whole:
-        return as_squares(photos, SIDE, n_channels)
-    max_side = max(facts.height, facts.width)
-    shrunk = min(1.0, (classifier.max_side or max_side) / max_side)
-    return as_squares(photos, max(1, round(shrunk * min(facts.height, facts.width))), n_channels)
+def _same_size(classifier: ImageClassifier, images: list[np.ndarray]) -> np.ndarray:
+    """Squares (n, side, side[, 3]) in which objects are as large as in the training images."""
+    facts = classifier.facts_
+    if get_method(classifier.method).takes_squares:
+        return as_squares(images, SIDE, classifier.n_channels_)
+    larger = max(facts.height, facts.width)
+    shrunk = min(1.0, (classifier.max_side or larger) / larger)
+    return as_squares(images, max(1, round(shrunk * facts.side)), classifier.n_channels_)

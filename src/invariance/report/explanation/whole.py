@@ -1,4 +1,4 @@
-"""The report about a fitted model, section after section."""
+"""The report about a fitted model, section by section."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,20 +8,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.randomness import RandomState, make_rng
-from invariance.methods import METHODS, ImageClassifier
-from invariance.report.answers import Answers, ask, measure_reliability
+from invariance.methods import Evaluation, ImageClassifier, evaluate, get_method
 from invariance.report.explanation.changes import show_changes
 from invariance.report.explanation.judged import show_calibration, show_confusions, show_examples
-from invariance.report.explanation.learned import show_learned
+from invariance.report.explanation.learned import show_learned, show_plan
 from invariance.report.explanation.pixels import explain_pixels
 from invariance.report.explanation.written import write_out
 from invariance.report.report import Report
 from invariance.segmentation import JungleSegmenter
+from invariance.transformations.parsing import format_transformations
 
 NO_IMAGES = (
-    "How often the model is right, where it errs, how sure it is and what changes its answers can be told with "
-    "labelled images only: invariance explain MODEL --on FOLDER -o report.html, or in Python "
-    "explain(classifier, images, labels)."
+    "Accuracy, errors, calibration and what changes the predictions need labelled images: invariance explain MODEL "
+    "--data FOLDER -o report.html, or in Python explain(classifier, images, labels)."
 )
 
 
@@ -32,43 +31,57 @@ def explain(
     settings: Mapping[str, Any] | None = None,
     random_state: RandomState = 0,
 ) -> Report:
-    """A report about a fitted `ImageClassifier` and how it does on labelled images, or about a `JungleSegmenter`.
+    """Return a report about a fitted model.
 
-    `images` are (h, w) or (h, w, c), of any sizes, better not those that the model has learned from; a segmenter
-    needs no labels. `settings` are added to those in the report. `random_state` decides which images are shown.
+    Parameters
+    ----------
+    model : ImageClassifier or JungleSegmenter
+    images : sequence of ndarray of shape (h, w) or (h, w, c), default=None
+        Preferably not those that the model was trained on.
+    labels : array-like of shape (n,), default=None
+        Needed for a classifier if there are images.
+    settings : mapping, default=None
+        Added to the settings in the report.
+    random_state : int, RandomState instance or None, default=0
+        Determines which images are shown.
+
+    Returns
+    -------
+    report : Report
     """
     if isinstance(model, JungleSegmenter):
         return explain_pixels(model, images, settings)
     if not isinstance(model, ImageClassifier):
         raise ValueError(
-            f"a {type(model).__name__} cannot be explained, only a ImageClassifier or a JungleSegmenter. "
+            f"a {type(model).__name__} cannot be explained, only an ImageClassifier or a JungleSegmenter. "
             f"Make one with invariance fit or invariance fit-pixels."
         )
     check_is_fitted(model)
     if (images is None) != (labels is None):
         raise ValueError("give images and labels together, or neither of them.")
-    answers = None if images is None else ask(model, images, labels)
-    return explain_answers(model, answers, settings, random_state)
+    evaluation = None if images is None else evaluate(model, images, labels)
+    return explain_evaluated(model, evaluation, settings, random_state)
 
 
-def explain_answers(
+def explain_evaluated(
     classifier: ImageClassifier,
-    answers: Answers | None,
+    evaluation: Evaluation | None,
     settings: Mapping[str, Any] | None = None,
     random_state: RandomState = 0,
 ) -> Report:
-    """The report about a classifier that has already been asked; without answers, about what it learned alone."""
+    """Return the report about a classifier that was evaluated; without an evaluation, about what it learned."""
     rng = make_rng(random_state)
-    report = Report(_title(classifier), _summary(classifier, answers), _settings(classifier, settings))
-    report.facts(_facts(classifier, answers))
-    if answers is None:
+    report = Report(_title(classifier), _summary(classifier, evaluation), _settings(classifier, settings))
+    report.facts(_facts(classifier, evaluation))
+    if evaluation is None:
         report.text(NO_IMAGES)
     else:
-        show_confusions(report, answers)
-        show_examples(report, answers, rng)
-        show_calibration(report, answers)
-        show_changes(report, classifier, answers, rng)
-    show_learned(report, classifier, answers, rng)
+        show_confusions(report, evaluation)
+        show_examples(report, evaluation, rng)
+        show_calibration(report, evaluation)
+        show_changes(report, classifier, evaluation, rng)
+    show_plan(report, classifier)
+    show_learned(report, classifier, evaluation, rng)
     _show_code(report, classifier)
     return report
 
@@ -76,50 +89,46 @@ def explain_answers(
 def _title(classifier: ImageClassifier) -> str:
     names = [str(name) for name in classifier.classes_]
     listed = ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-    return f"A model that tells apart {listed}"
+    return f"A model of {listed}"
 
 
-def _summary(classifier: ImageClassifier, answers: Answers | None) -> str:
-    learned = (
-        f"Method “{classifier.method}”: {METHODS[classifier.method].what}. Learned from {classifier.facts_.sentence}."
-    )
-    if answers is None:
-        return learned
-    low, high = answers.interval
+def _summary(classifier: ImageClassifier, evaluation: Evaluation | None) -> str:
+    method = get_method(classifier.method)
+    trained = f"Method “{method.name}”: {method.summary}. Trained on {classifier.facts_.sentence}."
+    if evaluation is None:
+        return trained
+    low, high = evaluation.interval
     return (
-        f"{learned} On {len(answers.codes)} labelled images it is right in {answers.accuracy:.1%}; for all such "
-        f"images that means between {low:.1%} and {high:.1%}, with 95 % confidence."
+        f"{trained} On {len(evaluation.codes)} labelled images its accuracy is {evaluation.accuracy:.1%}; the 95 % "
+        f"confidence interval for such images is {low:.1%} to {high:.1%}."
     )
 
 
-def _facts(classifier: ImageClassifier, answers: Answers | None) -> dict[str, Any]:
+def _facts(classifier: ImageClassifier, evaluation: Evaluation | None) -> dict[str, Any]:
+    plan = classifier.plan()
+    text = format_transformations(plan.phi)
     facts = {
         "method": classifier.method,
-        "does not matter": _phi_text(classifier),
+        "does not matter": f"{text} (default)" if plan.is_default else text,
         "classes": len(classifier.classes_),
-        "images learned from": classifier.facts_.n_images,
+        "training images": classifier.facts_.n_images,
     }
-    if answers is None:
+    if evaluation is None:
         return facts
-    low, high = answers.interval
-    error = measure_reliability(answers.confidence, answers.is_right).error
+    low, high = evaluation.interval
     return facts | {
-        "images judged": len(answers.codes),
-        "right": f"{answers.accuracy:.1%}",
+        "images evaluated": len(evaluation.codes),
+        "accuracy": f"{evaluation.accuracy:.1%}",
         "95 % interval": f"{low:.1%} – {high:.1%}",
-        "calibration error, in points": f"{100 * error:.1f}",
-        "milliseconds an image": f"{1000 * answers.image_seconds:.3g}",
+        "calibration error, points": f"{100 * evaluation.reliability.error:.1f}",
+        "milliseconds per image": f"{1000 * evaluation.image_seconds:.3g}",
     }
-
-
-def _phi_text(classifier: ImageClassifier) -> str:
-    return "left to the method" if classifier.transformations is None else repr(classifier.transformations)
 
 
 def _settings(classifier: ImageClassifier, settings: Mapping[str, Any] | None) -> dict[str, Any]:
     own = {name: repr(value) for name, value in classifier.get_params(deep=False).items() if name != "n_jobs"}
     facts = {f"training images: {name}": value for name, value in classifier.facts_._asdict().items()}
-    return {**(settings or {}), **own, **facts, "estimator inside": write_out(classifier.model_)}
+    return {**(settings or {}), **own, **facts, "inner estimator": write_out(classifier.model_)}
 
 
 def _show_code(report: Report, classifier: ImageClassifier) -> None:
@@ -133,8 +142,7 @@ def _show_code(report: Report, classifier: ImageClassifier) -> None:
         f"classifier = {made}",
         "classifier.fit(folder.images, folder.labels)",
     ]
-    report.section("To repeat it").text(
-        "With the training images in FOLDER these lines make the same model again, if it has a seed. The settings, "
-        "also those of the estimator inside where they are not the defaults, and the versions of the software stand "
-        "below."
+    report.section("Reproduce it").text(
+        "With the training images in FOLDER these lines fit the same model again, if it has a seed. The settings, "
+        "those of the inner estimator where they differ from the defaults, and the versions of the software are below."
     ).code("\n".join(lines))

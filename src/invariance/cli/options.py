@@ -1,4 +1,4 @@
-"""What the commands for folders of images share: their options, reading, and what they say of unreadable files."""
+"""What commands share: options, reading folders and models, and reporting files that cannot be read."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -18,10 +18,17 @@ MAX_SEED = 2**32 - 1  # of scikit-learn
 MAX_JOBS = 4096
 
 
-def check_jobs(jobs: int) -> int:
-    """The number of threads, if it is one; negative ones count back from all cores."""
+def use_jobs(context: typer.Context, jobs: int) -> int:
+    """Run the command on so many threads; negative numbers count back from all cores.
+
+    Estimators are left at `n_jobs=None`, so that a model file does not remember how many cores fitted it.
+    """
     if jobs == 0 or jobs > MAX_JOBS:
         raise ValueError(f"--jobs must be a number of threads up to {MAX_JOBS}, or -1 for all cores; got {jobs}.")
+
+    from joblib import parallel_config
+
+    context.with_resource(parallel_config(backend="threading", n_jobs=jobs))
     return jobs
 
 
@@ -31,7 +38,7 @@ InvariantToOption = Annotated[
     str | None,
     typer.Option(
         help="What does not matter, such as rotations:8,shifts:2, as in `invariance transformations`. "
-        "Default: left to the method."
+        "Default: that of the method."
     ),
 ]
 StrictOption = Annotated[
@@ -41,15 +48,15 @@ SeedOption = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all 
 JobsOption = Annotated[
     int,
     typer.Option(
-        callback=check_jobs,
-        help="Threads; -1 takes all cores. Results depend on it only where seconds decide what is tried.",
+        callback=use_jobs,
+        help="Number of threads; -1 takes all cores. Results depend on it only where a budget limits what is tried.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 
 def parse_invariance(text: str | None) -> "TransformationSet | None":
-    """The transformations of `--invariant-to`, or None; beyond its edges an image goes on as it is there."""
+    """Return the transformations of `--invariant-to`, or None; images continue beyond their edges."""
     from invariance.transformations.parsing import parse_transformations
     from invariance.transformations.sets import with_border
 
@@ -57,7 +64,7 @@ def parse_invariance(text: str | None) -> "TransformationSet | None":
 
 
 def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolder":
-    """The images of a folder; those that cannot be read are reported on standard error."""
+    """Read the images of a folder; report those that cannot be read on standard error."""
     from invariance.methods import read_images
 
     found = read_images(folder, strict, min_classes)
@@ -66,7 +73,7 @@ def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolde
 
 
 def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
-    """Files, and the images of folders, also of their sub-folders if `recursive`, each once."""
+    """Return files and the images of folders, including sub-folders if `recursive`, each once."""
     from invariance.images import image_paths
 
     files: dict[Path, None] = {}
@@ -81,7 +88,7 @@ def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
 
 
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
-    """One line on standard error for each of the first few files that were skipped, and how many more there are."""
+    """Print a line on standard error for each of the first skipped files, and how many more there are."""
     for _, reason in skipped[:MAX_SKIPPED_SHOWN]:
         print(f"Skipped: {in_one_line(reason)}", file=sys.stderr)
     if len(skipped) > MAX_SKIPPED_SHOWN:
@@ -89,35 +96,19 @@ def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
 
 
 def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
-    """Skipped files as JSON has them."""
+    """Return skipped files for JSON."""
     return [{"path": str(path), "reason": reason} for path, reason in skipped]
 
 
-def load_classifier(path: Path, jobs: int) -> "ImageClassifier":
-    """A model that classifies images, set to run on so many threads."""
+def load_classifier(path: Path) -> "ImageClassifier":
+    """Load a model that classifies images."""
     from invariance.methods import ImageClassifier
     from invariance.models import load
 
     model: Any = load(path)
     if not isinstance(model, ImageClassifier):
         raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which classifies no images of any sizes. "
+            f"model '{path}' is a {type(model).__name__}, which does not classify images of any sizes. "
             f"Make one with invariance fit."
         )
-    use_jobs(model, jobs)
     return model
-
-
-def use_jobs(model: Any, n_jobs: int) -> None:
-    """Let a fitted model and all that it is made of run on so many threads; those it was fitted with were others."""
-    from sklearn.base import BaseEstimator
-
-    if isinstance(model, list | tuple):
-        for part in model:
-            use_jobs(part, n_jobs)
-    elif isinstance(model, BaseEstimator):
-        for name, value in vars(model).items():
-            if name == "n_jobs":
-                model.n_jobs = n_jobs
-            else:
-                use_jobs(value, n_jobs)
