@@ -85,7 +85,7 @@ def run(
 
 def _command(model: Path, output: Path, data: Path | None, seed: int) -> str:
     words = ["invariance", "explain", str(model), "-o", str(output), "--seed", str(seed)]
-    return shlex.join(words + (["--on", str(data)] if data is not None else []))
+    return shlex.join(words + (["--data", str(data)] if data is not None else []))
 
 
 def _read_images(folder: Path) -> "list[np.ndarray]":

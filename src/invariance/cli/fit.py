@@ -119,7 +119,7 @@ def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", seed: in
     from invariance.methods import cross_validate, draw_folds
 
     folds = track(draw_folds(data.labels, seed=seed), "cross-validating")
-    return cross_validate(classifier.method, classifier, data.images, data.labels, folds)
+    return cross_validate(classifier.method_name, classifier, data.images, data.labels, folds)
 
 
 def _print(
@@ -132,7 +132,7 @@ def _print(
 ) -> None:
     from invariance.methods import get_method
 
-    method = get_method(classifier.method)
+    method = get_method(classifier.method_name)
     skipped = f"; {len(data.skipped)} could not be read and were skipped" if data.skipped else ""
     _print_entry("Read", f"{classifier.facts_.sentence}{skipped}.")
     _print_entry("Method", f"{method.name}: {method.summary}.")
@@ -183,7 +183,7 @@ def _as_dict(
     left_out = [] if selection is None else selection.left_out
     return {
         "model": str(path.resolve()),
-        "method": classifier.method,
+        "method": classifier.method_name,
         "plan": [part.as_json() for part in classifier.plan().parts],
         "reason": "It was requested." if selection is None else selection.reason,
         "facts": classifier.facts_._asdict(),

@@ -18,7 +18,7 @@ from invariance.methods.preparation import (
     learn_facts,
     normalize_illumination,
 )
-from invariance.methods.registry import get_method, get_methods
+from invariance.methods.registry import get_combining_method, get_method, get_methods
 
 MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
 FITTED = ("classes_", "facts_", "model_")
@@ -33,8 +33,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : str, default="tradeoff"
-        One of `methods.method_names()`.
+    method : str or None, default=None
+        One of `methods.method_names()`; None is the method that combines all others.
     transformations : TransformationSet or None, default=None
         Φ, what does not matter; None leaves it to the method. `plan` says what the method does with each part.
     max_side : int, default=320
@@ -52,7 +52,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         The fitted classifier of the method.
     """
 
-    def __init__(self, method="tradeoff", transformations=None, max_side=MAX_SIDE, n_jobs=None, random_state=None):
+    def __init__(self, method=None, transformations=None, max_side=MAX_SIDE, n_jobs=None, random_state=None):
         self.method = method
         self.transformations = transformations
         self.max_side = max_side
@@ -71,7 +71,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : ImageClassifier
         """
-        method, plan = get_method(self.method), self.plan().check(self.method)
+        method, plan = self._method(), self.plan().check(self.method_name)
         images = check_images(X)
         self.classes_, codes = encode_labels(y, len(images))
         self.facts_ = learn_facts(images, codes)
@@ -108,11 +108,11 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     def plan(self) -> Plan:
         """Return what the method does with every part of Φ."""
-        return get_method(self.method).plan(self.transformations)
+        return self._method().plan(self.transformations)
 
     def prepare(self, X: Sequence[np.ndarray]) -> Any:
         """Return images as the method sees them: squares (n, side, side[, 3]), or a list of any sizes."""
-        if get_method(self.method).takes_squares:
+        if self._method().takes_squares:
             return self.squares(X)
         return self._normalized(as_one_kind(X, self.n_channels_, self.max_side))
 
@@ -122,9 +122,17 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return self._normalized(as_squares(X, SIDE, self.n_channels_))
 
     @property
+    def method_name(self) -> str:
+        """Name of the method."""
+        return self._method().name
+
+    def _method(self) -> Method:
+        return get_combining_method() if self.method is None else get_method(self.method)
+
+    @property
     def n_channels_(self) -> int:
         """Number of channels that the method sees."""
-        return 1 if get_method(self.method).is_grey else self.facts_.n_channels
+        return 1 if self._method().is_grey else self.facts_.n_channels
 
     def check_loaded(self) -> None:
         """Refuse a model of another version of the library, which lacks attributes that this one needs."""

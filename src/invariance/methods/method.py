@@ -112,7 +112,9 @@ class Plan(NamedTuple):
 
 
 class Method(ABC):
-    """A way to classify images. Subclasses set the attributes and implement `make`, and `treat` and `explain` where needed.
+    """A way to classify images.
+
+    Subclasses set the attributes and implement `make`, and `treat` and `explain` where needed.
 
     Attributes
     ----------

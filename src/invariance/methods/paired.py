@@ -49,7 +49,7 @@ def compare_paired(is_right: np.ndarray, is_other_right: np.ndarray) -> Differen
 
 
 def quadratic_losses(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the squared distances of probabilities (n, K) from certainty of the true classes (n,): 0 to 2 per image."""
+    """Return the squared distances (n,) of probabilities (n, K) from certainty of the true classes (n,), 0 to 2."""
     return ((probabilities - np.eye(probabilities.shape[1])[codes]) ** 2).sum(axis=1)
 
 

@@ -36,6 +36,11 @@ def get_methods() -> list[Method]:
     return sorted(map(get_method, method_names()), key=lambda method: (method.rank, method.name))
 
 
+def get_combining_method() -> Method:
+    """Return the first method that combines all others."""
+    return next(method for method in get_methods() if method.combines)
+
+
 def register(method: type[Method] | Method) -> type[Method] | Method:
     """Add a method for this process; usable as a decorator of a subclass of `Method`."""
     made = _as_method(method, repr(method))

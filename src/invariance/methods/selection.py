@@ -117,7 +117,7 @@ class Selection(NamedTuple):
     @property
     def method(self) -> str:
         """Name of the selected method."""
-        return self.classifier.method
+        return self.classifier.method_name
 
     @property
     def reason(self) -> str:

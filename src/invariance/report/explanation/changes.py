@@ -144,7 +144,7 @@ def _draw_evenly(codes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndar
 def _same_size(classifier: ImageClassifier, images: list[np.ndarray]) -> np.ndarray:
     """Squares (n, side, side[, 3]) in which objects are as large as in the training images."""
     facts = classifier.facts_
-    if get_method(classifier.method).takes_squares:
+    if get_method(classifier.method_name).takes_squares:
         return as_squares(images, SIDE, classifier.n_channels_)
     larger = max(facts.height, facts.width)
     shrunk = min(1.0, (classifier.max_side or larger) / larger)

@@ -29,7 +29,7 @@ def show_learned(
     report: Report, classifier: ImageClassifier, evaluation: Evaluation | None, rng: np.random.Generator
 ) -> None:
     """Add what was learned."""
-    method = get_method(classifier.method)
+    method = get_method(classifier.method_name)
     report.section("What was learned").text(f"{method.summary[0].upper()}{method.summary[1:]}.")
     show_exhibits(report, method.explain(classifier, evaluation, rng))
 

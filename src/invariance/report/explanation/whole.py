@@ -93,7 +93,7 @@ def _title(classifier: ImageClassifier) -> str:
 
 
 def _summary(classifier: ImageClassifier, evaluation: Evaluation | None) -> str:
-    method = get_method(classifier.method)
+    method = get_method(classifier.method_name)
     trained = f"Method “{method.name}”: {method.summary}. Trained on {classifier.facts_.sentence}."
     if evaluation is None:
         return trained
@@ -108,7 +108,7 @@ def _facts(classifier: ImageClassifier, evaluation: Evaluation | None) -> dict[s
     plan = classifier.plan()
     text = format_transformations(plan.phi)
     facts = {
-        "method": classifier.method,
+        "method": classifier.method_name,
         "does not matter": f"{text} (default)" if plan.is_default else text,
         "classes": len(classifier.classes_),
         "training images": classifier.facts_.n_images,
