@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 
 from invariance.datasets import make_glyphs
-from invariance.methods import METHODS, Trial, learn_facts
-from invariance.methods.comparison import (
-    CHEAP_FIRST,
-    PEERS,
-    Contestant,
-    OnSquares,
-    _is_known,
-    _rank,
-    compare,
-)
+from invariance.methods import Trial, get_method, method_names
+from invariance.methods.comparison import PEERS, Contestant, PixelClassifier, compare, rank_contestants
 from invariance.transformations import Rotations, Scales, Shifts
 
 
@@ -49,11 +41,11 @@ def test_the_best_comes_first_and_is_among_the_best(comparison):
     assert comparison.contestants[0].is_among_the_best
 
 
-def test_who_is_clearly_worse_is_told_from_who_may_be_as_good():
+def test_clearly_worse_is_distinguished_from_possibly_as_good():
     right = np.arange(60) % 10 > 0
     nearly = right.copy()
     nearly[1] = False
-    ranked = _rank(
+    ranked = rank_contestants(
         [
             Contestant("bad", None, trial_of(np.arange(60) % 2 > 0)),
             Contestant("nearly", None, trial_of(nearly)),
@@ -67,14 +59,14 @@ def test_who_is_clearly_worse_is_told_from_who_may_be_as_good():
 
 def test_one_of_which_fewer_images_were_judged_is_compared_on_these():
     right, half = np.arange(40) % 4 > 0, np.arange(40) < 20
-    ranked = _rank([Contestant("all", None, trial_of(right)), Contestant("half", None, trial_of(half, half))])
+    ranked = rank_contestants([Contestant("all", None, trial_of(right)), Contestant("half", None, trial_of(half, half))])
     assert [contestant.method for contestant in ranked] == ["half", "all"]
     assert ranked[1].p == pytest.approx(2 * 0.5**5)
 
 
 def test_luck_with_few_images_puts_nobody_first_and_nobody_is_worse_for_being_better():
     right, few = np.arange(40) % 8 > 0, np.arange(40) < 2
-    ranked = _rank([Contestant("few", None, trial_of(few, few)), Contestant("all", None, trial_of(right))])
+    ranked = rank_contestants([Contestant("few", None, trial_of(few, few)), Contestant("all", None, trial_of(right))])
     assert [contestant.method for contestant in ranked] == ["all", "few"]
     assert ranked[1].is_among_the_best
 
@@ -83,28 +75,25 @@ def test_no_time_means_nothing_tried_and_all_listed(drawings):
     comparison = compare(*drawings, budget=0)
     assert comparison.contestants == []
     assert comparison.winner is None
-    assert {name.split(" ignoring ")[0] for name in comparison.untried} == {*METHODS, *PEERS}
+    assert {name.split(" ignoring ")[0] for name in comparison.untried} == {*method_names(), *PEERS}
 
 
-def test_what_would_only_repeat_what_is_known_is_not_tried():
-    facts = learn_facts([np.zeros((100, 100))] * 4, np.array([0, 0, 1, 1]))
-    assert _is_known("texture", Rotations(8), facts)
-    assert not _is_known("texture", Scales(), facts)
-    assert not _is_known("texture", Shifts(1), facts)
-    assert not _is_known("jungle", Rotations(8), facts)
-    assert not _is_known("codebook", Rotations(8), facts)
-    assert not _is_known("jungle", None, facts)
-    assert _is_known("objects", Shifts(1), facts)
-
-
-def test_what_a_method_cannot_ignore_is_said_without_trying():
-    comparison = compare([np.zeros((70, 70))] * 6, [0, 0, 0, 1, 1, 1], ["rotations:4"], ["objects"], budget=0)
-    assert "cannot ignore rotations" in comparison.untried["objects ignoring rotations:4"]
-    assert "too little time" in comparison.untried["objects"]
-
-
-def test_every_method_is_among_those_compared():
-    assert set(CHEAP_FIRST) == set(METHODS)
+@pytest.mark.parametrize(
+    ("method", "phi", "is_known"),
+    [
+        ("texture", Rotations(8), True),
+        ("texture", Rotations(5, limit=15), False),
+        ("texture", Scales(), False),
+        ("texture", Shifts(1), False),
+        ("jungle", Rotations(8), False),
+        ("codebook", Rotations(8), False),
+        ("codebook", Shifts(1), True),
+        ("objects", Shifts(1), True),
+    ],
+)
+def test_what_would_only_repeat_the_default_is_recognized(method, phi, is_known):
+    plan = get_method(method).plan
+    assert plan(phi).amounts_to(plan()) is is_known
 
 
 def test_an_unknown_method_is_refused(drawings):
@@ -115,6 +104,6 @@ def test_an_unknown_method_is_refused(drawings):
 @pytest.mark.parametrize("peer", PEERS)
 def test_peers_learn_from_images_of_any_sizes(peer):
     dark, bright = [np.zeros((20, 30))] * 3, [np.ones((40, 25, 3))] * 3
-    fitted = OnSquares(PEERS[peer]).fit([*dark, *bright], ["dark"] * 3 + ["bright"] * 3)
+    fitted = PixelClassifier(PEERS[peer]).fit([*dark, *bright], ["dark"] * 3 + ["bright"] * 3)
     assert fitted.predict([dark[0], bright[0]]).tolist() == ["dark", "bright"]
     assert fitted.predict_proba([dark[0]]).tolist() == [[0.0, 1.0]]

@@ -1,0 +1,87 @@
+"""A method does with every part of Φ what its plan says."""
+
+import numpy as np
+import pytest
+
+from invariance.datasets import make_glyphs
+from invariance.methods import ImageClassifier, Treatment, get_method, get_methods
+from invariance.methods.method import factors_of
+from invariance.transformations import Identity, Illumination, Reflections, Rotations, Shifts
+from invariance.transformations.parsing import WORDS, parse_transformations
+from invariance.transformations.sets import parts_of
+
+NAMES = [method.name for method in get_methods()]
+SETS = sorted({word.example for word in WORDS.values()} | {"rotations:5:15", "shifts:2", "identity"})
+# Groups that map a square grid of pixels to itself.
+GROUPS = {"rotations:4": np.rot90, "reflections": np.fliplr, "reflections:vertical": np.flipud}
+SIDE = 32
+
+
+def images_of(name, n_per_class=4):
+    """Small images of three classes, large enough for the method."""
+    side = max(SIDE, get_method(name).min_side)
+    glyphs = make_glyphs(n_per_class, side, rotation=10, random_state=0)
+    chosen = glyphs.labels < 3
+    return list(glyphs.images[chosen]), glyphs.labels[chosen]
+
+
+@pytest.mark.parametrize("text", SETS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_has_a_treatment_and_a_sentence(name, text):
+    phi = parse_transformations(text)
+    plan = get_method(name).plan(phi)
+    assert [part.part for part in plan.parts] == parts_of(phi)
+    for part in plan.parts:
+        assert part.treatment in Treatment
+        assert part.sentence.strip().endswith(".")
+        assert set(part.as_json()) == {"part", "treatment", "sentence"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_default_has_a_plan_that_refuses_nothing(name):
+    plan = get_method(name).plan()
+    assert plan.is_default
+    assert plan.parts
+    assert not plan.has(Treatment.REFUSED)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_given_set_replaces_the_default_and_nothing_is_added(name):
+    """Neither wider nor narrower: what is left to compute is made of factors of Φ, and the rest is accounted for."""
+    method = get_method(name)
+    for phi in (Identity(), Rotations(5, limit=15), Shifts(2), Rotations(4) * Reflections() * Illumination((4,))):
+        plan = method.plan(phi)
+        computed = {repr(part) for part in parts_of(plan.computed)} - {repr(Identity())}
+        assert computed <= {repr(part) for part in parts_of(phi)}
+        settled = {Treatment.NORMALIZED, Treatment.DESCRIPTOR, Treatment.BUILT_IN}
+        for factor in factors_of(phi):
+            treatments = {part.treatment for part in plan.parts if part.part is factor}
+            assert repr(factor) in computed | {repr(Identity())} or treatments <= settled
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limited_rotation_never_becomes_a_full_one(name):
+    for part in get_method(name).plan(Rotations(5, limit=15)).parts:
+        assert part.treatment not in (Treatment.DESCRIPTOR, Treatment.BUILT_IN, Treatment.NORMALIZED)
+
+
+@pytest.mark.parametrize("text", sorted(GROUPS))
+@pytest.mark.parametrize("name", [name for name in NAMES if not get_method(name).combines])
+def test_a_group_leaves_probabilities_unchanged(name, text):
+    """Exact, tangent and descriptor alike: the members of a group permute, so that nothing else may change."""
+    phi = parse_transformations(text)
+    plan = get_method(name).plan(phi)
+    images, labels = images_of(name)
+    model = ImageClassifier(name, phi, random_state=0).fit(images, labels)
+    transformed = [np.ascontiguousarray(GROUPS[text](image)) for image in images]
+    assert not plan.has(Treatment.REFUSED)
+    np.testing.assert_allclose(model.predict_proba(transformed), model.predict_proba(images), atol=2e-3)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not get_method(name).combines])
+def test_this_law_can_fail(name):
+    """Without an invariance a rotated image has other probabilities."""
+    images, labels = images_of(name)
+    model = ImageClassifier(name, Identity(), random_state=0).fit(images, labels)
+    transformed = [np.ascontiguousarray(np.rot90(image)) for image in images]
+    assert np.abs(model.predict_proba(transformed) - model.predict_proba(images)).max() > 0.02
