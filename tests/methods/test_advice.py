@@ -8,11 +8,9 @@ from sklearn.linear_model import RidgeClassifier
 
 from invariance.datasets import make_glyphs, make_textures
 from invariance.methods import advice as module
-from invariance.methods.advice import MOST_MEMBERS, advise
-from invariance.methods.advice_candidates import TEXTURE, WHOLE, add_part, text_together
-from invariance.methods.advice_findings import HELPS, HURTS, TEXTURE_VIEW, WHOLE_VIEW
-from invariance.methods.invariant_distances import least_distances
-from invariance.methods.left_out import left_out_probabilities
+from invariance.methods.advice import MAX_MEMBERS, advise
+from invariance.methods.distances import left_out_probabilities, minimum_distances
+from invariance.methods.findings import TEXTURE, WHOLE, Verdict, View, add_part, text_together
 from invariance.methods.paired import (
     chance_of_lead,
     compare_paired,
@@ -43,18 +41,18 @@ def test_rotations_hurt_where_they_make_nines_of_sixes():
     sixes, _ = some_digits(50, [6])
     photos = [*sixes[:25], *(np.rot90(photo, 2) for photo in sixes[25:])]
     advice = advise(photos, ["six"] * 25 + ["nine"] * 25)
-    assert "rotations:24" in texts(advice, HURTS)
+    assert "rotations:24" in texts(advice, Verdict.HURTS)
     assert "rotations" not in advice.text
     (hurts,) = [reason for reason in advice.reasons if reason.startswith("Hurts")]
     assert "all rotations" in hurts
-    assert "taken for" in hurts
+    assert "predicted as" in hurts
 
 
 def test_reflections_hurt_where_they_make_right_hands_of_left_ones():
     drawings = make_glyphs(40, rotation=15, shift=0, scale=0.1, random_state=0)
     hooks = drawings.images[drawings.labels == drawings.class_names.index("hook")]
     advice = advise([*hooks[:20], *hooks[20:, :, ::-1]], ["left"] * 20 + ["right"] * 20)
-    assert "reflections" in texts(advice, HURTS)
+    assert "reflections" in texts(advice, Verdict.HURTS)
     assert "reflections" not in advice.text
 
 
@@ -67,7 +65,7 @@ def turned():
 
 
 def test_rotations_help_where_images_are_turned_at_random(turned):
-    assert "rotations:24" in texts(turned, HELPS)
+    assert "rotations:24" in texts(turned, Verdict.HELPS)
     assert "rotations:24" in turned.text
     assert turned.advised.accuracy > turned.plain[turned.view].accuracy
     assert repr(parse_transformations(turned.text)).startswith("Rotations(n=24)")
@@ -79,7 +77,7 @@ def test_shifts_help_where_images_are_shifted_at_random():
     photos, labels = some_digits(15, (1, 2, 3, 4, 5, 7))
     shifted = [shift(photo, rng.uniform(-4, 4, 2), order=1) for photo in photos]
     advice = advise(shifted, labels)
-    assert {"shifts:1", "shifts:2", "shifts:3"} & texts(advice, HELPS)
+    assert {"shifts:1", "shifts:2", "shifts:3"} & texts(advice, Verdict.HELPS)
     assert "shifts" in advice.text
 
 
@@ -88,7 +86,7 @@ def test_nothing_helps_or_hurts_where_labels_are_noise(seed):
     drawings = make_glyphs(10, random_state=seed)
     labels = np.random.default_rng(seed).permutation(drawings.labels)
     advice = advise(drawings.images, labels)
-    assert texts(advice, HELPS) == set()
+    assert texts(advice, Verdict.HELPS) == set()
     assert advice.text == "identity"
     assert advice.combinations == []
     assert "nothing" in advice.sentence
@@ -98,9 +96,9 @@ def test_nothing_helps_or_hurts_where_labels_are_noise(seed):
 def test_textures_turned_at_random_are_compared_as_textures():
     data = make_textures(n_per_class=4, size=64, random_state=0)
     advice = advise(list(data.images), data.labels)
-    assert set(advice.plain) == {WHOLE_VIEW, TEXTURE_VIEW}
-    assert advice.view == TEXTURE_VIEW
-    assert {finding.text for finding in advice.of_view(TEXTURE_VIEW)} == {
+    assert set(advice.plain) == {View.WHOLE, View.TEXTURE}
+    assert advice.view == View.TEXTURE
+    assert {finding.text for finding in advice.of_view(View.TEXTURE)} == {
         text_together(parts) for parts in TEXTURE.values() if parts
     }
 
@@ -124,7 +122,7 @@ def test_what_does_not_fit_the_budget_is_listed():
 
 def test_of_many_images_some_of_every_class_are_drawn():
     photos, labels = some_digits(30, (1, 2, 7))
-    advice = advise(photos, labels, most=30)
+    advice = advise(photos, labels, max_images=30)
     assert len(advice.rows) == 30
     assert np.bincount(advice.codes).tolist() == [10, 10, 10]
     assert advice.facts.n_images == 90
@@ -139,32 +137,32 @@ def test_too_few_images_or_classes_are_refused(labels, named):
 
 def test_candidates_are_texts_that_can_be_read_and_products_of_bounded_size():
     for candidate in WHOLE:
-        assert len(parse_transformations(candidate.text).members((32, 32))) <= MOST_MEMBERS
+        assert len(parse_transformations(candidate.text).members((32, 32))) <= MAX_MEMBERS
     light, turn = (next(c for c in WHOLE if c.family == family) for family in ("illumination", "rotations"))
     assert text_together(add_part((light,), turn)) == "rotations:5:15,illumination:4"
     assert text_together(()) == "identity"
 
 
-def test_least_distances_are_jittered_distances_for_images_on_black():
+def test_minimum_distances_are_jittered_distances_for_images_on_black():
     images = np.zeros((6, 12, 12), np.float32)
     images[:, 3:9, 3:9] = np.random.default_rng(0).random((6, 6, 6))
     expected = JitteredDistance(Rotations(8)).squared(images)
-    np.testing.assert_allclose(least_distances(images, Rotations(8)), expected, atol=1e-4)
+    np.testing.assert_allclose(minimum_distances(images, Rotations(8)), expected, atol=1e-4)
 
 
 def test_what_comes_in_from_outside_has_the_grey_of_the_background():
     white = np.ones((1, 12, 12), np.float32)
     white[:, 3:8, 4:9] = np.random.default_rng(0).random((5, 5))
     moved = np.concatenate([white, np.roll(white, 2, axis=2)])
-    distances = least_distances(moved, parse_transformations("shifts:2"))
+    distances = minimum_distances(moved, parse_transformations("shifts:2"))
     np.testing.assert_allclose(distances, 0, atol=1e-4)
 
 
 def test_evened_light_is_compared_with_evened_light():
     photo = np.random.default_rng(0).random((16, 16)).astype(np.float32) + 0.5
     both = np.stack([photo, photo * np.linspace(0.6, 1.4, 16, dtype=np.float32)])
-    plain = least_distances(both, parse_transformations("identity"))
-    assert least_distances(both, Illumination([4]))[0, 1] < 0.3 * plain[0, 1]
+    plain = minimum_distances(both, parse_transformations("identity"))
+    assert minimum_distances(both, Illumination([4]))[0, 1] < 0.3 * plain[0, 1]
 
 
 def test_left_out_probabilities_are_those_of_machines_that_were_learned_without():
@@ -239,6 +237,6 @@ def test_combinations_are_tried_with_what_helps_first(monkeypatch):
     advice = advise(drawings.images, drawings.labels)
     assert [len(parts) for parts in looked] == sorted(len(parts) for parts in looked)
     for finding in advice.combinations:
-        assert finding.n_members <= MOST_MEMBERS
+        assert finding.n_members <= MAX_MEMBERS
         families = [part.family for part in finding.parts]
         assert len(set(families)) == len(families)

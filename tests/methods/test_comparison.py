@@ -59,7 +59,9 @@ def test_clearly_worse_is_distinguished_from_possibly_as_good():
 
 def test_one_of_which_fewer_images_were_judged_is_compared_on_these():
     right, half = np.arange(40) % 4 > 0, np.arange(40) < 20
-    ranked = rank_contestants([Contestant("all", None, trial_of(right)), Contestant("half", None, trial_of(half, half))])
+    ranked = rank_contestants(
+        [Contestant("all", None, trial_of(right)), Contestant("half", None, trial_of(half, half))]
+    )
     assert [contestant.method for contestant in ranked] == ["half", "all"]
     assert ranked[1].p == pytest.approx(2 * 0.5**5)
 

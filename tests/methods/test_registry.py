@@ -13,7 +13,7 @@ from PIL import Image
 from invariance.datasets import make_glyphs
 from invariance.methods import Method, get_method, get_methods, method_names, register, registry
 
-METHOD = '''
+METHOD = """
 from invariance.methods import Images, Method, Text, Treatment
 from invariance.tangents import TangentSVC, TangentDistance
 from invariance.transformations import Identity, Reflections, Shifts
@@ -36,7 +36,7 @@ class Nearby(Method):
 
     def explain(self, classifier, evaluation, rng):
         yield Text("It compares nearby images.")
-'''
+"""
 
 
 @pytest.fixture(scope="module")
