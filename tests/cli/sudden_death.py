@@ -13,7 +13,7 @@ from PIL import Image
 from invariance import models
 from invariance._core.files import UNFINISHED
 from invariance.cli import main
-from invariance.images import Layout, write_pages
+from invariance.images import Layout, page_writer
 
 OLD, NEW, BROKEN = "old", "new", "broken"
 NEW_SEED = 1
@@ -81,7 +81,9 @@ def prepare_segment(folder: Path) -> Victim:
     arguments = ["segment", str(folder / "p.inv"), str(images), "-o", str(target.parent), "--jobs", "1"]
     assert main(arguments) == 0
     expected = target.read_bytes()
-    write_pages(target, [np.full((SIDE, SIDE), 7, np.uint8)] * N_PAGES, Layout(axes="Z", lengths=(N_PAGES,)))
+    with page_writer(target, Layout(axes="Z", lengths=(N_PAGES,))) as write:
+        for _ in range(N_PAGES):
+            write(np.full((SIDE, SIDE), 7, np.uint8))
     return Victim(arguments, target, target.read_bytes(), lambda path: path.read_bytes() == expected)
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+import tifffile
 from sklearn.base import BaseEstimator, clone
 
 from invariance.codebooks.words import WordHistograms, find_words, histogram_distances, nearest_words
-from invariance.images import write_pages
 
 
 class Pixels(BaseEstimator):
@@ -71,7 +71,7 @@ def test_threads_and_paths_change_nothing(photos, tmp_path):
     bytes_ = [np.rint(255 * photo).astype(np.uint8) for photo in photos]
     paths = [tmp_path / f"{i}.tif" for i in range(len(bytes_))]
     for path, photo in zip(paths, bytes_, strict=True):
-        write_pages(path, photo[None])
+        tifffile.imwrite(path, photo)
     from invariance.images import read_image
 
     arrays = [read_image(path) for path in paths]

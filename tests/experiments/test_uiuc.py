@@ -2,13 +2,13 @@ import os
 
 import numpy as np
 import pytest
+import tifffile
 from scipy import ndimage
 
 from experiments import uiuc_textures
 from experiments.uiuc_textures import Combination, Entry, ShapeColumns
 from invariance.descriptors.maximum_responses import MaximumResponses
 from invariance.descriptors.patch_grid import PatchGrid
-from invariance.images import write_pages
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 QUICK = {
@@ -33,7 +33,7 @@ def textures(tmp_path):
         stripes = np.broadcast_to(127 + 100 * np.sin(np.arange(40) + i), (30, 40))
         image = stripes if i < 3 else 127 + 30 * rng.standard_normal((30, 40))
         paths.append(tmp_path / f"{i}.tif")
-        write_pages(paths[-1], np.clip(image, 0, 255).astype(np.uint8)[None])
+        tifffile.imwrite(paths[-1], np.clip(image, 0, 255).astype(np.uint8))
     return paths, np.repeat([0, 1], 3)
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from invariance.images import patches_at, window_blocks
+from invariance.images import patches_at
 
 RNG = np.random.default_rng(0)
 
@@ -48,31 +48,12 @@ def test_no_pixels_give_no_patches():
     assert patches_at(np.zeros((4, 5, 3)), [], [], 3).shape == (0, 3, 3, 3)
 
 
-@pytest.mark.parametrize("channels", [(), (3,)])
-@pytest.mark.parametrize("max_bytes", [1, 1000, 5000, 2**26])
-def test_blocks_cover_every_pixel_once(channels, max_bytes):
-    image = RNG.random((13, 7, *channels), dtype=np.float32)
-    counts = np.zeros(image.shape[:2], dtype=int)
-    for rows, cols, patches in window_blocks(image, 5, max_bytes):
-        np.add.at(counts, (rows, cols), 1)
-        np.testing.assert_array_equal(patches, patches_at(image, rows, cols, 5))
-        assert patches.nbytes <= max_bytes or len(patches) == 1
-    np.testing.assert_array_equal(counts, 1)
-
-
-def test_blocks_are_as_large_as_memory_allows():
-    sizes = [len(rows) for rows, _, _ in window_blocks(np.zeros((10, 10), np.float32), 5, max_bytes=30 * 25 * 4 + 1)]
-    assert sizes == [30, 30, 30, 10]
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda image: patches_at(image, [0], [0], 4), "size must be odd .* got 4. Try 5"),
-        (lambda image: window_blocks(image, 4), "size must be odd"),
-        (lambda image: window_blocks(image, 3, max_bytes=0), "max_bytes must be a whole number"),
-        (lambda image: window_blocks(image[0], 3), r"image must be \(h, w\) or \(h, w, c\)"),
-        (lambda image: window_blocks(image[:0], 3), "at least one pixel"),
+        (lambda image: patches_at(image[0], [0], [0], 3), r"image must be \(h, w\) or \(h, w, c\)"),
+        (lambda image: patches_at(image[:0], [0], [0], 3), "at least one pixel"),
         (lambda image: patches_at(image, [6], [0], 3), r"rows must lie in 0\.\.5, inside the image; got 6"),
         (lambda image: patches_at(image, [0], [-1], 3), r"cols must lie in 0\.\.7, inside the image; got -1"),
         (lambda image: patches_at(image, [0.5], [1], 3), "rows must be a 1-D array of integers"),

@@ -143,7 +143,7 @@ def test_images_of_another_shape_at_predict(X, words):
         (np.zeros(5), None, "Expected 2D array"),
         (np.zeros((2, 2, 2, 2, 2)), None, "dim"),
         (np.zeros((2, 3, 3)), (4, 4), r"shape \(3, 3\), but image_shape is \(4, 4\)"),
-        (np.zeros((2, 9)), (4, 4), r"image_shape \(4, 4\) means 16 values a row, but X has 9"),
+        (np.zeros((2, 9)), (4, 4), r"image_shape \(4, 4\) means 16 values per row, but X has 9"),
         (np.zeros((2, 9)), (9,), r"image_shape must be \(h, w\)"),
         (np.zeros((2, 9)), 9, r"image_shape must be \(h, w\)"),
         (np.zeros((2, 9)), (0, 9), r"image_shape\[0\] must be a whole number"),

@@ -5,10 +5,16 @@ import pytest
 import tifffile
 from PIL import Image
 
-from invariance.images import Layout, open_stack, read_image, read_mask, read_mask_stack, write_pages
+from invariance.images import Layout, open_stack, page_writer, read_image, read_mask, read_mask_stack
 
 RNG = np.random.default_rng(0)
 PAGE = RNG.integers(0, 256, (7, 9), dtype=np.uint8)
+
+
+def write_pages(path, pages, layout=None):
+    with page_writer(path, layout) as write:
+        for page in pages:
+            write(page)
 
 
 def source(path, shape, **options):

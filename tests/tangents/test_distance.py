@@ -251,7 +251,7 @@ MISTAKES = {
     "stiffness must be a number .*got -0.5": {"stiffness": -0.5},
     "blur must be a number .*got 'much'": {"blur": "much"},
     "method must be one of .*got 'exact'": {"method": "exact"},
-    r"image_shape \(3, 3\) means 9 values a row, but X has 110": {"image_shape": (3, 3)},
+    r"image_shape \(3, 3\) means 9 values per row, but X has 110": {"image_shape": (3, 3)},
 }
 
 

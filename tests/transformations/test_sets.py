@@ -162,3 +162,9 @@ def test_the_border_of_all_parts_can_be_changed():
     changed = with_border(phi, "edge")
     assert [getattr(part, "border", None) for part in parts_of(changed)] == ["edge", "edge", None]
     assert [getattr(part, "border", None) for part in parts_of(phi)] == ["zero", "zero", None]
+
+
+def test_rotations_tell_whether_they_cover_the_circle():
+    assert Rotations(8).is_full_circle
+    assert Rotations(9, limit=180).is_full_circle
+    assert not Rotations(5, limit=15).is_full_circle

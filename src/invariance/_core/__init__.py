@@ -1,1 +1,1 @@
-"""What every floor stands on: random streams, parallel maps, progress, safe writes. Nothing about images."""
+"""The foundation of all rooms: checks, random streams, parallel maps, progress, safe writes. Nothing about images."""

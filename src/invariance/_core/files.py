@@ -1,4 +1,4 @@
-"""Writes that leave either the old file or a whole new one, whenever the machine dies."""
+"""Writes that leave either the old file or a complete new one, even if the machine stops in between."""
 
 import os
 import tempfile
@@ -9,19 +9,29 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: what a killed run has left stays there
+except ImportError:  # Windows: the leftovers of a killed process stay there
     fcntl = None  # type: ignore[assignment]
 
 UNFINISHED = ".unfinished"
-LONGEST_STEM = 40  # characters of up to four bytes each, so that the neighbour of a long name has no longer one
+MAX_STEM = 40  # characters of up to four bytes each, so that the name of a neighbour never exceeds 255 bytes
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
-    """A temporary neighbour of `path` to write to; renamed to `path` on success, removed on any failure.
+    """Write to a temporary neighbour that is renamed on success and removed on failure.
 
-    Of a process that was killed the neighbour stays, as `.name-xxxxxxxx.unfinished.suffix`, until another process
-    writes into the same folder.
+    If the process is killed, the neighbour stays as `.name-xxxxxxxx.unfinished.suffix` until another process writes
+    into the same folder.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write.
+
+    Yields
+    ------
+    neighbour : Path
+        An empty file in the same folder; write to it inside the block.
     """
     path = Path(path)
     if not path.parent.is_dir():
@@ -42,15 +52,15 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _make_neighbour(path: Path) -> tuple[int | None, Path]:
-    """A new neighbour, and an open handle whose lock says that its writer lives; None where there are no locks."""
+    """Create a neighbour, and an open handle whose lock says that its writer is alive; None without locks."""
     while True:
         handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem[:LONGEST_STEM]}-", suffix=UNFINISHED + path.suffix
+            dir=path.parent, prefix=f".{path.stem[:MAX_STEM]}-", suffix=UNFINISHED + path.suffix
         )
         if fcntl is None:
             os.close(handle)
             return None, Path(name)
-        with suppress(OSError):  # some network folders have no locks, and then nothing is removed there
+        with suppress(OSError):  # some network folders have no locks; then nothing is removed there
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.path.exists(name):
             return handle, Path(name)
@@ -59,7 +69,7 @@ def _make_neighbour(path: Path) -> tuple[int | None, Path]:
 
 @cache
 def _remove_leftovers(folder: Path) -> None:
-    """Remove the neighbours that no living process holds; once a process, because only earlier ones were killed."""
+    """Remove the neighbours that no living process holds; once per process, as only earlier ones were killed."""
     if fcntl is None:
         return
     for leftover in folder.glob(f".*-????????{UNFINISHED}*"):
@@ -69,12 +79,13 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _flush_to_disk(path: Path) -> None:
+    """Wait until the contents of a file are on the disk."""
     with open(path, "rb+") as handle:
         os.fsync(handle.fileno())
 
 
 def _umask() -> int:
-    """The process's umask; mkstemp ignores it, and a model file should be as readable as any other."""
+    """Return the umask of the process; mkstemp ignores it, and a model file should be as readable as any other."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

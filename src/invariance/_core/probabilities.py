@@ -1,31 +1,56 @@
-"""Scores made probabilities by one learned factor, which leaves the most probable class where the scores put it."""
+"""Probabilities from scores by one learned factor, which keeps the class with the largest score the most probable."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-LEAST, GREATEST = 1e-3, 1e3
+# Bounds of the search, three orders of magnitude around 1; worthless scores run into the lower one.
+MIN_SHARPNESS, MAX_SHARPNESS = 1e-3, 1e3
 
 
 def learn_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
-    """The factor a that makes softmax(a scores) most likely, for held-out scores (n, K) or decisions (n,)."""
+    """Find the factor a for which softmax(a scores) is most likely.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, K) or (n,)
+        Scores of samples that were not trained on, or the decisions of two classes.
+    codes : ndarray of shape (n,)
+        Their classes as indices.
+
+    Returns
+    -------
+    sharpness : float
+    """
     columns, rows = _as_columns(scores), np.arange(len(codes))
 
     def loss(logarithm: float) -> float:
         # The squared logarithm, as if a had been seen near 1 once, keeps perfect scores from an infinite factor.
         return -log_softmax(np.exp(logarithm) * columns, axis=1)[rows, codes].sum() + 0.5 * logarithm**2
 
-    found = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(GREATEST)), method="bounded")
+    found = minimize_scalar(loss, bounds=(np.log(MIN_SHARPNESS), np.log(MAX_SHARPNESS)), method="bounded")
     return float(np.exp(found.x))
 
 
 def scores_to_probabilities(scores: np.ndarray, sharpness: float) -> np.ndarray:
-    """Probabilities (n, K) from scores (n, K), or (n, 2) from decisions (n,)."""
+    """Convert scores to probabilities.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, K) or (n,)
+        Scores, or the decisions of two classes.
+    sharpness : float
+        The factor that `learn_sharpness` found.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n, K)
+    """
     return softmax(sharpness * _as_columns(scores), axis=1)
 
 
 def _as_columns(scores: np.ndarray) -> np.ndarray:
-    """Decisions for the second of two classes as a score of each; scores as they are."""
+    """Return a score for each of two classes from decisions for the second; scores are returned as they are."""
     if scores.ndim == 2 and scores.shape[1] > 1:
         return scores
     return np.stack([-scores.ravel(), scores.ravel()], axis=1) / 2

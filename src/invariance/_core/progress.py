@@ -1,4 +1,4 @@
-"""A progress bar for anything that takes over two seconds, and silence for anything that does not."""
+"""A progress bar for anything that takes more than two seconds, and silence for anything that does not."""
 
 import sys
 import threading
@@ -6,18 +6,29 @@ import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
-PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS = 2.0  # a shorter wait needs no explanation
 
-# Held by the bar that is shown: what runs inside a tracked loop shows none of its own.
+# Held by the bar that is shown: a loop inside a tracked loop shows none of its own.
 _screen = threading.Lock()
 
 T = TypeVar("T")
 
 
 def track(items: Iterable[T], label: str, total: int | None = None, shown: bool | None = None) -> Iterator[T]:
-    """Yield `items`; once that has taken over two seconds, show how far it is on standard error.
+    """Yield items; once that has taken more than two seconds, show the progress on standard error.
 
-    `shown=None` shows the bar on a terminal only, so that logs and pipes stay clean.
+    Parameters
+    ----------
+    items : iterable
+    label : str
+    total : int, default=None
+        The number of items, if it cannot be found by `len`.
+    shown : bool, default=None
+        Whether a bar may be shown; None shows it on a terminal only, so that logs and pipes stay clean.
+
+    Yields
+    ------
+    item : object
     """
     if total is None and isinstance(items, Sized):
         total = len(items)
@@ -41,7 +52,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
 
 
 def _make_bar():
-    """A rich bar on standard error; rich is imported only when something is slow enough to need it."""
+    """Make a bar on standard error; rich is imported only when something is slow enough to need it."""
     from rich import progress
     from rich.console import Console
 

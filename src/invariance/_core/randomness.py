@@ -6,7 +6,17 @@ RandomState = None | int | np.integer | np.random.Generator | np.random.RandomSt
 
 
 def make_rng(random_state: RandomState = None) -> np.random.Generator:
-    """Turn sklearn's `random_state` into a numpy generator; an int always gives the same stream."""
+    """Turn the `random_state` of scikit-learn into a numpy generator.
+
+    Parameters
+    ----------
+    random_state : None, int, Generator or RandomState, default=None
+        An int always gives the same stream; a Generator is returned itself.
+
+    Returns
+    -------
+    rng : numpy.random.Generator
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -15,5 +25,16 @@ def make_rng(random_state: RandomState = None) -> np.random.Generator:
 
 
 def spawn_rngs(random_state: RandomState, n_streams: int) -> list[np.random.Generator]:
-    """`n_streams` independent generators; stream i is the same however many are spawned."""
+    """Spawn independent generators.
+
+    Parameters
+    ----------
+    random_state : None, int, Generator or RandomState
+    n_streams : int
+
+    Returns
+    -------
+    rngs : list of numpy.random.Generator
+        Stream i does not depend on the number of streams.
+    """
     return list(make_rng(random_state).spawn(n_streams))

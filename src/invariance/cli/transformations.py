@@ -49,16 +49,17 @@ def _print_sets() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from invariance.transformations.parsing import WORDS
+    from invariance.transformations.parsing import WORDS, describe_word
 
     table = Table(
         box=None, pad_edge=False, title="Write one as --invariant-to, or several with commas", title_justify="left"
     )
     for column in ("example", "values after the word", "meaning"):
         table.add_column(column, overflow="fold")
-    for word in WORDS.values():
-        more = " ..." if word.takes_any_number else ""
-        table.add_row(word.example, ", ".join(word.parameters) + more, word.meaning)
+    for word, kind in WORDS.items():
+        form = kind.text_form
+        more = " ..." if form.takes_any_number else ""
+        table.add_row(form.example, ", ".join(form.parameters) + more, describe_word(word))
     Console().print(table, markup=False)
 
 

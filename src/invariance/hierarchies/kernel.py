@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from invariance._core.learned import LearnedKernel
+from invariance._core.kernels import LearnedKernel
 from invariance.hierarchies.response import NeuralResponse
 
 

@@ -1,4 +1,4 @@
-"""What an image is: reading, resizing, validating, patches around pixels, random sub-windows."""
+"""What an image is: reading and writing files, resizing, validating, patches around pixels, random sub-windows."""
 
 import lazy_loader
 

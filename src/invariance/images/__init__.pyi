@@ -1,4 +1,3 @@
-from .errors import ImageError as ImageError
 from .folders import ClassFolder as ClassFolder
 from .folders import MaskedImages as MaskedImages
 from .folders import read_class_folder as read_class_folder
@@ -8,9 +7,9 @@ from .intensities import as_float32 as as_float32
 from .layout import Layout as Layout
 from .lazy import LazyStack as LazyStack
 from .lazy import open_stack as open_stack
+from .pages import ImageError as ImageError
 from .patches import patches_at as patches_at
-from .patches import window_blocks as window_blocks
-from .pyramids import pyramid_patches as pyramid_patches
+from .patches import pyramid_patches as pyramid_patches
 from .reading import image_paths as image_paths
 from .reading import read_image as read_image
 from .reading import read_mask as read_mask
@@ -20,12 +19,9 @@ from .resizing import resize as resize
 from .resizing import resize_all as resize_all
 from .resizing import shrink as shrink
 from .resizing import to_grey as to_grey
-from .subwindows import SubWindows as SubWindows
 from .subwindows import check_boxes as check_boxes
 from .subwindows import draw_boxes as draw_boxes
-from .subwindows import random_subwindows as random_subwindows
 from .subwindows import resample_boxes as resample_boxes
 from .validation import encode_labels as encode_labels
 from .validation import validate_images as validate_images
 from .writing import page_writer as page_writer
-from .writing import write_pages as write_pages

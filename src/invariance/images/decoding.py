@@ -1,57 +1,104 @@
-"""From a file of any known format to its pages.
+"""The image formats that are read, and decoding a file of any of them to its pages.
 
-The file's first bytes say the format, not its suffix, and only those in `_SIGNATURES` are opened: Pillow knows others
-(EPS starts Ghostscript) that must not run on a stranger's file.
+A new format is one entry of `FORMATS`: suffixes, messages and decoding follow from it. The first bytes of a file decide
+its format, not its suffix, and only the listed formats are opened: Pillow knows others (EPS starts Ghostscript) that
+must not run on a file of unknown origin.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from invariance.images.errors import ImageError
-from invariance.images.pages import Pages, oversized, zero_size
+from invariance.images.pages import ImageError, Pages, oversized, zero_size
 from invariance.images.raster import decode_pillow
 from invariance.images.tiff import decode_tiff
 
-_SIGNATURES = (
-    (b"\x89PNG", "PNG"),
-    (b"\xff\xd8\xff", "JPEG"),
-    (b"GIF8", "GIF"),
-    (b"BM", "BMP"),
-    (b"RIFF", "WEBP"),
-    (b"II*\0", "TIFF"),
-    (b"MM\0*", "TIFF"),
-    (b"II+\0", "TIFF"),
-    (b"MM\0+", "TIFF"),
-)
+# Bytes of a file that are looked at: all signatures and the sizes that `size_fields` name lie within.
 _HEADER_BYTES = 32
-_SIZE_FIELDS = {"PNG": (">II", 16), "BMP": ("<ii", 18)}  # width, height
+
+
+def _decode_png(path: Path, one_page: bool, stored: bool) -> Pages:
+    """Decode a PNG; colour of 16 bits needs OpenCV."""
+    bits, colour = _read_header(path)[24:26].ljust(2, b"\0")
+    return decode_pillow(path, "PNG", one_page, stored, deep_colour=bits == 16 and colour != 0)
+
+
+class Format(NamedTuple):
+    """An image format.
+
+    Attributes
+    ----------
+    name : str
+        The name in messages; in capitals, the name by which Pillow knows the format.
+    suffixes : tuple of str
+        In lower case, with the dot.
+    signatures : tuple of bytes
+        The first bytes of a file of this format.
+    decoder : callable, default=None
+        Called with `path, one_page, stored`, returns `Pages`; None decodes with Pillow.
+    size_fields : tuple of (str, int), default=None
+        The `struct` format and the offset of width and height in the header: Pillow only calls a file without pixels
+        unidentified, so this case is recognized here.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    signatures: tuple[bytes, ...]
+    decoder: Callable[[Path, bool, bool], Pages] | None = None
+    size_fields: tuple[str, int] | None = None
+
+    def decode(self, path: Path, one_page: bool, stored: bool) -> Pages:
+        """Decode a file of this format."""
+        if self.decoder is None:
+            return decode_pillow(path, self.name.upper(), one_page, stored)
+        return self.decoder(path, one_page, stored)
+
+
+FORMATS = (
+    Format("PNG", (".png",), (b"\x89PNG",), _decode_png, (">II", 16)),
+    Format("JPEG", (".jpg", ".jpeg"), (b"\xff\xd8\xff",)),
+    Format("TIFF", (".tif", ".tiff"), (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), decode_tiff),
+    Format("GIF", (".gif",), (b"GIF8",)),
+    Format("BMP", (".bmp",), (b"BM",), size_fields=("<ii", 18)),
+    Format("WebP", (".webp",), (b"RIFF",)),
+)
+SUFFIXES = tuple(suffix for format_ in FORMATS for suffix in format_.suffixes)
+FORMAT_NAMES = ", ".join(format_.name for format_ in FORMATS[:-1]) + f" or {FORMATS[-1].name}"
 
 
 def decode(path: Path, *, one_page: bool, stored: bool) -> Pages:
-    """The pages of an image file, turned upright.
+    """Decode the pages of an image file and turn them upright.
 
-    `one_page` refuses files with more. `stored` keeps palette indices and inverted greys as they are in the file
-    (a mask's labels); otherwise they become the colours they stand for.
+    Parameters
+    ----------
+    path : Path
+    one_page : bool
+        Whether several pages are an error.
+    stored : bool
+        Whether palette indices and inverted greys are kept as they are in the file (the labels of a mask); otherwise
+        they become the colours they stand for.
+
+    Returns
+    -------
+    pages : Pages
     """
     header = _read_header(path)
-    kind = _kind_of(path, header)
-    with decoding_errors(path, kind):
-        if kind == "TIFF":
-            return decode_tiff(path, one_page, stored)
-        _check_stated_size(path, kind, header)
-        return decode_pillow(path, kind, one_page, stored, deep_colour=kind == "PNG" and _is_deep_colour(header))
+    found = _format_of(path, header)
+    with decoding_errors(path, found.name):
+        _check_stated_size(path, found, header)
+        return found.decode(path, one_page, stored)
 
 
 def is_tiff(path: Path) -> bool:
-    """Whether the file's first bytes say TIFF; an error if they say no format at all."""
-    return _kind_of(path, _read_header(path)) == "TIFF"
+    """Whether the first bytes of a file say TIFF; a file of no known format is an error."""
+    return _format_of(path, _read_header(path)).name == "TIFF"
 
 
 @contextmanager
 def decoding_errors(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a decoder raises inside into an error that names the file."""
+    """Turn any exception of a decoder into an error that names the file."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -69,6 +116,7 @@ def decoding_errors(path: Path, kind: str) -> Iterator[None]:
 
 
 def _read_header(path: Path) -> bytes:
+    """Read the first bytes of a file, or say why that is impossible."""
     try:
         with open(path, "rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -83,22 +131,18 @@ def _read_header(path: Path) -> bytes:
     return header
 
 
-def _kind_of(path: Path, header: bytes) -> str:
-    for signature, kind in _SIGNATURES:
-        if header.startswith(signature):
-            return kind
-    raise ImageError(f"'{path}' is not a PNG, JPEG, TIFF, GIF, BMP or WebP image. Convert it to one of these.")
+def _format_of(path: Path, header: bytes) -> Format:
+    """Find the format that the first bytes of a file say."""
+    for format_ in FORMATS:
+        if header.startswith(format_.signatures):
+            return format_
+    raise ImageError(f"'{path}' is not a {FORMAT_NAMES} image. Convert it to one of these.")
 
 
-def _check_stated_size(path: Path, kind: str, header: bytes) -> None:
-    """Refuse a header without pixels here, because Pillow would only call it unidentified."""
-    if kind in _SIZE_FIELDS and len(header) == _HEADER_BYTES:
-        layout, offset = _SIZE_FIELDS[kind]
+def _check_stated_size(path: Path, format_: Format, header: bytes) -> None:
+    """Refuse a header that states an image without pixels."""
+    if format_.size_fields and len(header) == _HEADER_BYTES:
+        layout, offset = format_.size_fields
         width, height = struct.unpack_from(layout, header, offset)
         if 0 in (width, height):
             raise zero_size(path, height, width)
-
-
-def _is_deep_colour(png_header: bytes) -> bool:
-    bits, colour = png_header[24:26].ljust(2, b"\0")
-    return bits == 16 and colour != 0

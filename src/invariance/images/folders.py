@@ -1,4 +1,4 @@
-"""Folders of images: one sub-folder a class, or images beside a folder of their masks."""
+"""Folders of images: one sub-folder per class, or images beside a folder of their masks."""
 
 import os
 from pathlib import Path
@@ -8,13 +8,24 @@ import numpy as np
 
 from invariance._core.checks import check_choice
 from invariance._core.progress import track
-from invariance.images.errors import ImageError
+from invariance.images.decoding import FORMAT_NAMES
+from invariance.images.pages import ImageError
 from invariance.images.reading import check_folder, image_paths, read_image, read_mask_stack, read_stack
 from invariance.images.resizing import resize, shrink
 
 
 class ClassFolder(NamedTuple):
-    """Images with the names of their sub-folders as `labels` (n,); `skipped` lists (path, what was wrong with it)."""
+    """The images of a folder with one sub-folder per class.
+
+    Attributes
+    ----------
+    images : list of ndarrays of shape (h, w) or (h, w, c), float32
+    labels : ndarray of shape (n,)
+        The names of their sub-folders.
+    paths : list of Path
+    skipped : list of (Path, str)
+        Images that cannot be read, with the reason.
+    """
 
     images: list[np.ndarray]
     labels: np.ndarray
@@ -23,7 +34,15 @@ class ClassFolder(NamedTuple):
 
 
 class MaskedImages(NamedTuple):
-    """Images (h, w) or (h, w, c), each with its integer mask (h, w) and the file it comes from."""
+    """Images with their masks.
+
+    Attributes
+    ----------
+    images : list of ndarrays of shape (h, w) or (h, w, c), float32
+    masks : list of ndarrays of shape (h, w), integer
+    paths : list of Path
+        The file that each image comes from.
+    """
 
     images: list[np.ndarray]
     masks: list[np.ndarray]
@@ -39,12 +58,29 @@ def read_class_folder(
     on_error: str = "raise",
     min_classes: int = 2,
 ) -> ClassFolder:
-    """Read `folder/<class>/<image>`, sorted by class and name, each image resized to `shape` by `rule` if given.
+    """Read a folder with one sub-folder per class, sorted by class and file name.
 
-    Without `shape`, images with a longer side than `max_side` are made smaller, their proportions kept.
-    Hidden files, files that are not images, and images outside a class folder are left alone. `on_error="skip"` lists
-    unusable images in `skipped` and reads on; an empty class, or fewer classes than `min_classes`, is an
-    error all the same.
+    Hidden files, files that are not images, and images outside a class folder are ignored.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        With images `<class>/<image>`.
+    shape : tuple of two int, default=None
+        Height and width to which all images are resized.
+    rule : {"crop", "pad", "stretch"}, default="crop"
+        How images are resized to `shape`, see `resize`.
+    max_side : int, default=None
+        Without `shape`, images with a longer side are shrunk to it; their proportions are kept.
+    on_error : {"raise", "skip"}, default="raise"
+        What to do with an image that cannot be read. "skip" lists it in `skipped`; a class without any readable image
+        is an error in both cases.
+    min_classes : int, default=2
+        Fewer classes are an error.
+
+    Returns
+    -------
+    data : ClassFolder
     """
     folder = check_folder(folder)
     check_choice("on_error", on_error, ("raise", "skip"))
@@ -68,9 +104,17 @@ def read_class_folder(
 
 
 def read_mask_folder(images_folder: str | os.PathLike, masks_folder: str | os.PathLike) -> MaskedImages:
-    """Read the images of one folder and, of the other, the mask with the same stem: `cells/7.jpg`, `masks/7.png`.
+    """Read the images of one folder and their masks from another.
 
-    Masks keep their own integers. A mask without an image is left alone. The pages of a stack count as images.
+    Parameters
+    ----------
+    images_folder, masks_folder : str or path-like
+        The mask of an image has the same stem: `cells/7.jpg`, `masks/7.png`. Masks without an image are ignored.
+
+    Returns
+    -------
+    data : MaskedImages
+        The pages of a stack count as images. Masks keep their integers.
     """
     images = _by_stem(images_folder)
     masks = _by_stem(masks_folder)
@@ -87,7 +131,16 @@ def read_mask_folder(images_folder: str | os.PathLike, masks_folder: str | os.Pa
 
 
 def read_masked_stack(image_path: str | os.PathLike, mask_path: str | os.PathLike) -> MaskedImages:
-    """Read the pages of one image file, each with its page of one mask file."""
+    """Read the pages of one image file, and as their masks the pages of another file.
+
+    Parameters
+    ----------
+    image_path, mask_path : str or path-like
+
+    Returns
+    -------
+    data : MaskedImages
+    """
     image, mask = read_stack(image_path), read_mask_stack(mask_path)
     if len(mask) != len(image):
         raise ImageError(
@@ -103,8 +156,8 @@ def read_masked_stack(image_path: str | os.PathLike, mask_path: str | os.PathLik
 
 
 def _class_files(folder: Path, min_classes: int) -> dict[str, list[Path]]:
-    """Image files by class; every class has some."""
-    cure = "Make one sub-folder a class and put its images there."
+    """List the image files of each class; a class without any is an error."""
+    cure = "Make one sub-folder per class and put its images there."
     classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     if not classes:
         state = "has no sub-folders" if any(folder.iterdir()) else "is empty"
@@ -120,15 +173,17 @@ def _class_files(folder: Path, min_classes: int) -> dict[str, list[Path]]:
 
 
 def _by_stem(folder: str | os.PathLike) -> dict[str, Path]:
+    """Map the stems of the image files of a folder to their paths."""
     stems: dict[str, Path] = {}
     for path in image_paths(folder):
         if path.stem in stems:
             raise ImageError(f"'{stems[path.stem]}' and '{path}' share a stem, so pairs are not clear. Rename one.")
         stems[path.stem] = path
     if not stems:
-        raise ImageError(f"folder '{folder}' holds no images. Put PNG, JPEG, TIFF, GIF, BMP or WebP files there.")
+        raise ImageError(f"folder '{folder}' holds no images. Put {FORMAT_NAMES} files there.")
     return stems
 
 
 def _size(stack: np.ndarray) -> str:
+    """Write the size of the pages of a stack."""
     return f"{stack.shape[1]} x {stack.shape[2]}"

@@ -1,4 +1,4 @@
-"""What a result keeps of its image: how the pages are arranged, and what a pixel measures."""
+"""What a result keeps of its image: how the pages are arranged, and the size of a pixel."""
 
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,10 +25,21 @@ _OME_KEYS = (
 class Layout(NamedTuple):
     """The arrangement and scale of the pages of a file.
 
-    `axes` are tifffile's letters of what the pages count, slowest first, with their `lengths`: "TZ" and (5, 12) for 60
-    pages, "" and () for a single one. `kind` is "imagej", "ome" or "plain": the metadata that a TIFF has. `resolution`
-    is that of the TIFF tags, pixels per `resolution_unit` (1 none, 2 inch, 3 centimetre) along x and y, each as a
-    fraction. `details` are what ImageJ or OME say on top, by their own names: physical sizes, units, spacing, interval.
+    Attributes
+    ----------
+    axes : str, default=""
+        The axes that pages are counted along, slowest first, in the letters of tifffile: "TZ" for pages over time and
+        depth, "" for a single page.
+    lengths : tuple of int, default=()
+        The length of each axis: (5, 12) for 60 pages.
+    kind : {"plain", "imagej", "ome"}, default="plain"
+        The kind of metadata that a TIFF has.
+    resolution : tuple of two fractions, default=None
+        Pixels per `resolution_unit` along x and y from the TIFF tags, each as (numerator, denominator).
+    resolution_unit : int, default=2
+        1 for none, 2 for inch, 3 for centimetre.
+    details : tuple of (str, value), default=()
+        Further metadata by its name in ImageJ or OME: physical sizes, units, spacing, interval.
     """
 
     axes: str = ""
@@ -44,14 +55,14 @@ class Layout(NamedTuple):
         return math.prod(self.lengths)
 
     def of_pages(self, n_pages: int) -> "Layout":
-        """The same scale for pages that a decoder without knowledge of axes found, if they are not as many as said."""
+        """Keep the scale for the `n_pages` that a decoder found which does not know the axes."""
         if n_pages == self.n_pages:
             return self
         return self._replace(axes="I" if n_pages > 1 else "", lengths=(n_pages,) if n_pages > 1 else (), kind="plain")
 
 
 def read_layout(file: "tifffile.TiffFile", series: "tifffile.TiffPageSeries") -> Layout:
-    """The layout of the image of an open TIFF; what cannot be read is left out, because the pixels are still good."""
+    """Read the layout of an open TIFF; metadata that cannot be read is left out, because the pixels are still good."""
     counted = page_axes(series.axes)
     kind = series.kind if series.kind in ("imagej", "ome") else "plain"
     return Layout(
@@ -65,7 +76,7 @@ def read_layout(file: "tifffile.TiffFile", series: "tifffile.TiffPageSeries") ->
 
 
 def _resolution(page: "tifffile.TiffPage") -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Both resolutions as fractions, if they mean anything: many writers store 0 / 1 or 1 / 0."""
+    """Read both resolutions as fractions; None if they are void, since many writers store 0 / 1 or 1 / 0."""
     x, y = (page.tags.valueof(tag) for tag in (_X_RESOLUTION, _Y_RESOLUTION))
     if not all(isinstance(value, tuple) and len(value) == 2 and min(value) > 0 for value in (x, y)):
         return None
@@ -73,11 +84,13 @@ def _resolution(page: "tifffile.TiffPage") -> tuple[tuple[int, int], tuple[int, 
 
 
 def _resolution_unit(page: "tifffile.TiffPage") -> int:
+    """Read the unit of the resolution; an unknown one counts as none."""
     unit = page.tags.valueof(_RESOLUTION_UNIT, default=_INCH)
     return int(unit) if unit in _UNITS else _NO_UNIT
 
 
 def _imagej_details(file: "tifffile.TiffFile") -> list[tuple[str, Any]]:
+    """Read the scale that ImageJ states."""
     metadata = file.imagej_metadata or {}
     # Descriptions are written in ASCII; ImageJ takes "um" for micrometres.
     found = [(key, str(metadata[key]).translate(_MICRO)) for key in _IMAGEJ_KEYS if key in metadata]
@@ -85,6 +98,7 @@ def _imagej_details(file: "tifffile.TiffFile") -> list[tuple[str, Any]]:
 
 
 def _ome_details(file: "tifffile.TiffFile") -> list[tuple[str, Any]]:
+    """Read the scale that OME-XML states."""
     try:
         pixels = ElementTree.fromstring(file.ome_metadata or "").find("{*}Image/{*}Pixels")
     except ElementTree.ParseError:

@@ -1,4 +1,4 @@
-"""Stacks larger than memory: the pages of a file, each read when it is asked for."""
+"""Stacks larger than memory: the pages of a file, each read when it is needed."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -16,10 +16,18 @@ from invariance.images.tiff_pages import TiffPages
 
 @dataclass(frozen=True, eq=False)
 class LazyStack:
-    """What `read_stack` gives, page for page: `stack[i]` is float32 in [0, 1], (h, w) or (h, w, c).
+    """The pages of an image file as `read_stack` returns them, each read when it is indexed.
 
-    `shape` is (pages, h, w) or (pages, h, w, c), a slice is an array of these pages, and `layout` says what the pages
-    count and what a pixel measures. No file stays open, and threads may read at once.
+    `stack[i]` is float32 in [0, 1], (h, w) or (h, w, c); a slice is an array of pages. No file stays open, and threads
+    can read at the same time. Made by `open_stack`.
+
+    Attributes
+    ----------
+    path : Path
+    shape : tuple of int
+        (pages, h, w) or (pages, h, w, c).
+    layout : Layout
+        How the pages are arranged, and the size of a pixel.
     """
 
     path: Path
@@ -29,12 +37,12 @@ class LazyStack:
 
     @property
     def ndim(self) -> int:
-        """3 for grey pages, 4 for pages with channels."""
+        """The number of axes: 3 for grey pages, 4 for pages with channels."""
         return len(self.shape)
 
     @property
     def dtype(self) -> np.dtype:
-        """That of every page."""
+        """The dtype of every page, float32."""
         return np.dtype(np.float32)
 
     def __len__(self) -> int:
@@ -61,11 +69,20 @@ class LazyStack:
 
 
 def open_stack(path: str | os.PathLike) -> LazyStack:
-    """The pages of an image file without reading them all.
+    """Open the pages of an image file without reading them all.
 
-    Intensities are those of `read_stack`; where a file has no agreed white, one pass over its pages finds the least and
-    the greatest value. TIFFs in the encodings that tifffile reads by itself are read one page at a time; other files
-    are decoded whole, because their decoders do so anyway.
+    TIFFs in encodings that tifffile decodes without further packages are read one page at a time; other files are
+    decoded whole, because their decoders do so anyway.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    stack : LazyStack
+        Intensities are those of `read_stack`. If the file format does not define white, one pass over the pages finds
+        the smallest and the largest value.
     """
     path = Path(path)
     layout = Layout()
@@ -80,6 +97,7 @@ def open_stack(path: str | os.PathLike) -> LazyStack:
 
 
 def _stack_of(pages: TiffPages) -> LazyStack:
+    """Make the stack of a TIFF whose pages can be read one at a time."""
     n_pages, first = pages.layout.n_pages, pages[0]
     if first.white is None:
         extremes = black_and_white(pages.path, (pages[number].values for number in range(n_pages)))

@@ -1,32 +1,41 @@
-"""The pages of an image file: pixel values as stored, what value is white, which way is up."""
+"""The pages of an image file (values as stored, the value of white, which way is up), and the errors they can have."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from invariance.images.errors import ImageError
-
 ORIENTATION_TAG = 274  # the same number in EXIF and in TIFF
 # orientation -> (transpose, then flip rows, then flip columns)
 _TURNS = {2: (0, 0, 1), 3: (0, 1, 1), 4: (0, 1, 0), 5: (1, 0, 0), 6: (1, 0, 1), 7: (1, 1, 1), 8: (1, 1, 0)}
 
 
+class ImageError(ValueError):
+    """An image file or folder that cannot be used; one line names it, the defect and the cure."""
+
+
 class Pages(NamedTuple):
-    """`values` (pages, h, w) or (pages, h, w, c) before any scaling, and the value of `white` if one is agreed."""
+    """Pages as they are stored, before any scaling.
+
+    Attributes
+    ----------
+    values : ndarray of shape (pages, h, w) or (pages, h, w, c)
+    white : int or None
+        The value that means white; None if the file format does not define it.
+    """
 
     values: np.ndarray
     white: int | None
 
     def turned(self, orientation: int) -> "Pages":
-        """Upright pages, from pages whose tag says how the camera was held."""
+        """Turn pages upright, given the orientation tag that says how the camera was held."""
         transpose, flip_rows, flip_columns = _TURNS.get(orientation, (0, 0, 0))
         values = self.values.swapaxes(1, 2) if transpose else self.values
         return self._replace(values=values[:, :: -1 if flip_rows else 1, :: -1 if flip_columns else 1])
 
 
 def stack_pages(path: Path, pages: list[np.ndarray]) -> np.ndarray:
-    """One array of equally large pages."""
+    """Stack equally large pages; pages of different shapes are an error."""
     for page in pages:
         if page.shape != pages[0].shape:
             raise unequal_pages(path, pages[0].shape, page.shape)
@@ -34,7 +43,7 @@ def stack_pages(path: Path, pages: list[np.ndarray]) -> np.ndarray:
 
 
 def check_page_count(path: Path, n_pages: int, one_page: bool) -> None:
-    """Refuse many pages where one is wanted, before they are decoded."""
+    """Refuse several pages where one is wanted, before they are decoded."""
     if one_page and n_pages > 1:
         raise ImageError(
             f"image '{path}' has {n_pages} pages, but one was expected. "
@@ -43,17 +52,17 @@ def check_page_count(path: Path, n_pages: int, one_page: bool) -> None:
 
 
 def unequal_pages(path: Path, first: tuple[int, ...], other: tuple[int, ...]) -> ImageError:
-    """The error for a file whose pages make no array."""
+    """Return the error for a file whose pages have different shapes."""
     return ImageError(f"image '{path}' has pages of different shapes, {first} and {other}. Split it into files.")
 
 
 def zero_size(path: Path, height: int, width: int) -> ImageError:
-    """The error for an image without pixels."""
+    """Return the error for an image without pixels."""
     return ImageError(f"image '{path}' has no pixels: its size is {height} x {width}. Export it again.")
 
 
 def oversized(path: Path) -> ImageError:
-    """The error for a decompression bomb."""
+    """Return the error for a decompression bomb."""
     return ImageError(
         f"image '{path}' would unpack to more pixels than is safe (a decompression bomb?). "
         f"If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."

@@ -1,4 +1,4 @@
-"""Decoding by Pillow, and by OpenCV where Pillow would cut colour of 16 bits or float to 8 bits."""
+"""Decoding with Pillow, and with OpenCV where Pillow would reduce colour of 16 bits or float to 8 bits."""
 
 from pathlib import Path
 
@@ -9,7 +9,24 @@ from invariance.images.pages import ORIENTATION_TAG, Pages, check_page_count, st
 
 
 def decode_pillow(path: Path, kind: str, one_page: bool, stored: bool, deep_colour: bool = False) -> Pages:
-    """The pages of a file that Pillow knows as `kind`; the colour of a `deep_colour` PNG then comes from OpenCV."""
+    """Decode a file with Pillow.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str
+        The format, as Pillow names it; no other is tried.
+    one_page : bool
+        Whether several pages are an error.
+    stored : bool
+        Whether palette indices are kept.
+    deep_colour : bool, default=False
+        Whether the values come from OpenCV, for colour of more than 8 bits.
+
+    Returns
+    -------
+    pages : Pages
+    """
     from PIL import Image
 
     with Image.open(path, formats=(kind,)) as image:
@@ -36,7 +53,7 @@ def decode_pillow(path: Path, kind: str, one_page: bool, stored: bool, deep_colo
 
 
 def decode_opencv(path: Path) -> np.ndarray:
-    """All pages (pages, h, w[, c]) at their full depth, as they lie in the file, channels in the order RGB or RGBA."""
+    """Decode all pages (pages, h, w[, c]) with OpenCV at their full depth, channels in the order RGB or RGBA."""
     import cv2
 
     readable, pages = cv2.imdecodemulti(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
@@ -47,7 +64,7 @@ def decode_opencv(path: Path) -> np.ndarray:
 
 
 def _plain(frame, stored: bool):
-    """A copy of a Pillow frame in a mode that numpy reads as grey, grey + alpha, RGB or RGBA."""
+    """Copy a Pillow frame in a mode that numpy reads as grey, grey + alpha, RGB or RGBA."""
     mode = frame.mode
     if mode in ("1", "L", "LA", "RGB", "RGBA", "I", "F") or mode.startswith("I;16") or (stored and mode == "P"):
         return frame.copy()
@@ -57,11 +74,12 @@ def _plain(frame, stored: bool):
 
 
 def _is_grey(palette: list[int]) -> bool:
-    """A GIF has a palette even if the image is grey."""
+    """Whether all colours of a palette are grey: a GIF has a palette even if the image is grey."""
     return palette[::3] == palette[1::3] == palette[2::3]
 
 
 def _orientation(image) -> int:
+    """Read the orientation tag of an open Pillow image; 1 is upright."""
     try:
         return image.getexif().get(ORIENTATION_TAG, 1)
     except Exception:  # broken EXIF is common, and no reason to lose the image

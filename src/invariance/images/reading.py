@@ -1,54 +1,104 @@
-"""Reading image files: PNG, JPEG, TIFF, GIF, BMP and WebP to float32 in [0, 1], masks to their own integers."""
+"""Reading image files: images to float32 in [0, 1], masks to their own integers. The formats are in decoding.py."""
 
 import os
 from pathlib import Path
 
 import numpy as np
 
-from invariance.images.decoding import decode
-from invariance.images.errors import ImageError
+from invariance.images.decoding import SUFFIXES, decode
 from invariance.images.intensities import as_float32, between, black_and_white
-from invariance.images.pages import Pages
-
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp")
+from invariance.images.pages import ImageError, Pages
 
 
 def read_image(path: str | os.PathLike) -> np.ndarray:
-    """One image as float32 in [0, 1]: (h, w) if grey, else (h, w, c) with the file's channels.
+    """Read one image.
 
-    Palettes become RGB or RGBA (grey if all their colours are), CMYK becomes RGB, 1-bit images become grey; the
-    orientation tag is obeyed. Values are divided by the file's white: 1, 255, 65535, or 2**b - 1 for a TIFF of b <= 16
-    bits. Floats in [0, 1] stay as they are. Signed and 32-bit integers and other floats (a micrograph in electrons, a
-    height map) have no agreed white: they are mapped linearly, the file's least value to 0 and its greatest to 1, so
-    their absolute level is lost.
+    Palettes become RGB or RGBA (grey if all their colours are), CMYK becomes RGB, 1-bit images become grey, and the
+    orientation tag is applied. Values are divided by the white of the file: 1, 255, 65535, or `2**b - 1` for a TIFF of
+    b <= 16 bits. Floats in [0, 1] are not scaled. Signed and 32-bit integers and other floats (a micrograph in
+    electrons, a height map) have no agreed white: they are mapped linearly, the smallest value of the file to 0 and the
+    largest to 1, so their absolute level is lost.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    image : ndarray of shape (h, w) or (h, w, c), float32
+        In [0, 1], with the channels of the file.
+
+    Raises
+    ------
+    ImageError
+        If the file is missing, damaged, of an unknown format, or has several pages.
     """
     path = Path(path)
     return _in_unit_range(path, decode(path, one_page=True, stored=False))[0]
 
 
 def read_stack(path: str | os.PathLike) -> np.ndarray:
-    """All pages of a TIFF, or frames of an animation, as float32 in [0, 1]: (pages, h, w) or (pages, h, w, c).
+    """Read all pages of a TIFF, or all frames of an animation.
 
-    A file of one page gives a stack of 1. Intensities as in `read_image`, with one mapping for all pages.
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    stack : ndarray of shape (pages, h, w) or (pages, h, w, c), float32
+        In [0, 1], as in `read_image`, with the same mapping for all pages.
     """
     path = Path(path)
     return _in_unit_range(path, decode(path, one_page=False, stored=False))
 
 
 def read_mask(path: str | os.PathLike) -> np.ndarray:
-    """A label image (h, w) with the file's own integers, never scaled; a palette image gives its indices."""
+    """Read a label image.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    mask : ndarray of shape (h, w), integer
+        The integers of the file, never scaled; the indices of a palette image.
+    """
     path = Path(path)
     return _labels(path, decode(path, one_page=True, stored=True).values)[0]
 
 
 def read_mask_stack(path: str | os.PathLike) -> np.ndarray:
-    """All pages of a label file (pages, h, w), as `read_mask` reads one."""
+    """Read all pages of a label file.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    masks : ndarray of shape (pages, h, w), integer
+        As in `read_mask`.
+    """
     path = Path(path)
     return _labels(path, decode(path, one_page=False, stored=True).values)
 
 
 def image_paths(folder: str | os.PathLike, *, recursive: bool = False) -> list[Path]:
-    """The image files of a folder by their suffixes, sorted; hidden files and hidden folders are left out."""
+    """List the image files of a folder by their suffixes, sorted.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    recursive : bool, default=False
+        Whether sub-folders are searched as well.
+
+    Returns
+    -------
+    paths : list of Path
+        Without hidden files and without files in hidden folders.
+    """
     folder = check_folder(folder)
     found = folder.rglob("*") if recursive else folder.iterdir()
     return sorted(
@@ -61,7 +111,7 @@ def image_paths(folder: str | os.PathLike, *, recursive: bool = False) -> list[P
 
 
 def check_folder(folder: str | os.PathLike) -> Path:
-    """The folder as a Path, if it is one."""
+    """Return the folder as a Path, or raise an error if it is not a folder."""
     folder = Path(folder)
     if not folder.exists():
         raise ImageError(f"folder '{folder}' does not exist. Check the path.")
@@ -71,17 +121,19 @@ def check_folder(folder: str | os.PathLike) -> Path:
 
 
 def _in_unit_range(path: Path, pages: Pages) -> np.ndarray:
+    """Scale pages to float32 in [0, 1]."""
     if pages.white is not None:
         return as_float32(pages.values, pages.white)
     return between(pages.values, *black_and_white(path, [pages.values]))
 
 
 def _labels(path: Path, values: np.ndarray) -> np.ndarray:
+    """Return stored values as labels (pages, h, w), or say why they are none."""
     if values.ndim == 4:
-        # Many programs save masks as RGB or with an opaque alpha: exact, as long as the colours say one number.
+        # Many programs save masks as RGB or with an opaque alpha: exact, as long as all channels agree.
         colours = values[..., :1] if values.shape[-1] == 2 else values[..., :3]
         if (colours != colours[..., :1]).any():
-            raise ImageError(f"mask '{path}' is in colour, but a mask holds one integer a pixel. Save it as grey.")
+            raise ImageError(f"mask '{path}' is in colour, but a mask holds one integer per pixel. Save it as grey.")
         values = colours[..., 0]
     if values.dtype.kind == "f":
         if not np.array_equal(values, np.rint(values)):

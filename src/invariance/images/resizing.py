@@ -1,4 +1,4 @@
-"""Images to a common shape by a stated rule, and colour to grey."""
+"""Resizing images to a common shape by a stated rule, and converting colour to grey."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,25 @@ from invariance._core.checks import check_choice, check_count
 from invariance.images.intensities import as_float32
 
 RULES = ("crop", "pad", "stretch")
-_LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601, as Pillow and OpenCV
+_LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601, as in Pillow and OpenCV
 
 
 def resize(image: np.ndarray, shape: tuple[int, int], rule: str = "crop") -> np.ndarray:
-    """An image (h, w) or (h, w, c) as float32 of `shape` (height, width), channels kept.
+    """Resize an image; axes that shrink are averaged over areas, axes that grow are interpolated linearly.
 
-    "crop": scaled until it covers the shape, the centre kept. "pad": scaled until it fits, centred, the border filled
-    with the nearest edge pixel (black bars would be edges that a classifier learns). "stretch": each axis by itself,
-    proportions lost. Axes that shrink are averaged over areas, axes that grow are interpolated linearly.
+    Parameters
+    ----------
+    image : ndarray of shape (h, w) or (h, w, c)
+    shape : tuple of two int
+        New height and width.
+    rule : {"crop", "pad", "stretch"}, default="crop"
+        "crop" scales the image until it covers the shape and keeps the centre. "pad" scales it until it fits, centres
+        it and fills the border with the nearest edge pixel, because black bars would be edges that a classifier
+        learns. "stretch" scales each axis by itself and loses the proportions.
+
+    Returns
+    -------
+    resized : ndarray of shape (height, width) or (height, width, c), float32
     """
     image = _check_image(image)
     height, width = check_shape(shape)
@@ -38,7 +48,21 @@ def resize(image: np.ndarray, shape: tuple[int, int], rule: str = "crop") -> np.
 
 
 def resize_all(images: Sequence[np.ndarray], shape: tuple[int, int], rule: str = "crop") -> np.ndarray:
-    """Images of any sizes as one float32 array (n, h, w) or (n, h, w, c); all must have the same channels."""
+    """Resize images of any sizes to one array.
+
+    Parameters
+    ----------
+    images : sequence of ndarrays of shape (h, w) or (h, w, c)
+        All must have the same number of channels.
+    shape : tuple of two int
+        New height and width.
+    rule : {"crop", "pad", "stretch"}, default="crop"
+        See `resize`.
+
+    Returns
+    -------
+    resized : ndarray of shape (n, height, width) or (n, height, width, c), float32
+    """
     if len(images) == 0:
         raise ValueError("images is empty; resize_all needs at least one image.")
     first = np.shape(images[0])[2:]
@@ -52,7 +76,18 @@ def resize_all(images: Sequence[np.ndarray], shape: tuple[int, int], rule: str =
 
 
 def shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
-    """An image whose longer side is at most `max_side` pixels, its proportions kept; smaller ones stay as they are."""
+    """Shrink an image to a largest side; its proportions are kept, and smaller images are returned as they are.
+
+    Parameters
+    ----------
+    image : ndarray of shape (h, w) or (h, w, c)
+    max_side : int or None
+        The largest length of the longer side in pixels; None for no limit.
+
+    Returns
+    -------
+    shrunk : ndarray
+    """
     height, width = image.shape[:2]
     if max_side is None or max(height, width) <= max_side:
         return image
@@ -61,7 +96,17 @@ def shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
 
 
 def to_grey(image: np.ndarray) -> np.ndarray:
-    """An image (h, w) or (h, w, c) as grey float32 (h, w): Rec. 601 weights for RGB; alpha (c = 2 or 4) is ignored."""
+    """Convert an image to grey.
+
+    Parameters
+    ----------
+    image : ndarray of shape (h, w) or (h, w, c)
+        With 1 to 4 channels; RGB is weighted as in Rec. 601, alpha (c = 2 or 4) is ignored.
+
+    Returns
+    -------
+    grey : ndarray of shape (h, w), float32
+    """
     image = _check_image(image)
     if image.ndim == 2:
         return image
@@ -71,7 +116,7 @@ def to_grey(image: np.ndarray) -> np.ndarray:
 
 
 def stretch(image: np.ndarray, height: int, width: int) -> np.ndarray:
-    """A float32 image at a new height and width; OpenCV averages areas only if no axis grows, hence two steps."""
+    """Scale each axis of a float32 image; OpenCV averages areas only if no axis grows, hence two steps."""
     import cv2
 
     channels = image.shape[2:]
@@ -84,13 +129,14 @@ def stretch(image: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    """A pair (height, width) of whole numbers."""
+    """Return a pair (height, width) of whole numbers, or raise an error."""
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
         raise ValueError(f"shape must be a pair (height, width); got {shape!r}.")
     return check_count("shape[0]", shape[0]), check_count("shape[1]", shape[1])
 
 
 def _check_image(image: np.ndarray) -> np.ndarray:
+    """Return an image (h, w) or (h, w, c) as float32, or raise an error."""
     image = as_float32(image)
     if image.ndim not in (2, 3) or image.size == 0:
         raise ValueError(f"image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
@@ -98,4 +144,5 @@ def _check_image(image: np.ndarray) -> np.ndarray:
 
 
 def _whole(length: float, limit: int) -> int:
+    """Round a length to whole pixels from 1 to `limit`."""
     return min(max(round(length), 1), limit)

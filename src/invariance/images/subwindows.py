@@ -1,7 +1,6 @@
-"""Random square sub-windows of random position and scale, resampled to a fixed size."""
+"""Square sub-windows of an image: drawn at random positions and scales, checked, resampled to a fixed size."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,33 +10,25 @@ from invariance.images.intensities import as_float32
 from invariance.images.resizing import stretch
 
 
-class SubWindows(NamedTuple):
-    """Where sub-windows lie, `boxes` (n, 3) of top, left, side, and how they look, `patches` (n, size, size[, c])."""
-
-    boxes: np.ndarray
-    patches: np.ndarray
-
-
-def random_subwindows(
-    image: np.ndarray,
-    n_windows: int,
-    size: int,
-    rng: RandomState,
-    min_scale: float = 0.1,
-    max_scale: float = 1.0,
-) -> SubWindows:
-    """Draw `n_windows` squares inside an image (h, w) or (h, w, c) and resample each to `size` x `size`, float32."""
-    boxes = draw_boxes(np.shape(image), n_windows, rng, min_scale, max_scale)
-    return SubWindows(boxes, resample_boxes(image, boxes, size))
-
-
 def draw_boxes(
     shape: tuple[int, ...], n_windows: int, rng: RandomState, min_scale: float = 0.1, max_scale: float = 1.0
 ) -> np.ndarray:
-    """Squares (n, 3) of top, left, side, wholly inside an image of `shape` (h, w, ...).
+    """Draw squares at random inside an image.
 
-    The side is uniform among the whole numbers from `min_scale` to `max_scale` times the image's shorter side (at least
-    one pixel), and the position is then uniform among those that fit.
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape (h, w, ...) of the image.
+    n_windows : int
+    rng : None, int, Generator or RandomState
+    min_scale, max_scale : float, default=0.1 and 1.0
+        The side is uniform among the whole numbers from `min_scale` to `max_scale` times the shorter side of the
+        image, at least one pixel; the position is then uniform among those that fit.
+
+    Returns
+    -------
+    boxes : ndarray of shape (n_windows, 3), int64
+        Top, left and side of each square.
     """
     check_count("n_windows", n_windows, at_least=0)
     check_number("max_scale", max_scale, 0, 1)
@@ -54,9 +45,18 @@ def draw_boxes(
 
 
 def resample_boxes(image: np.ndarray, boxes: np.ndarray, size: int) -> np.ndarray:
-    """The squares `boxes` (n, 3) of an image as float32 patches (n, size, size[, c]).
+    """Resample squares of an image to one size: larger ones are averaged over areas, smaller ones interpolated.
 
-    Larger squares are averaged over areas, smaller ones interpolated linearly.
+    Parameters
+    ----------
+    image : ndarray of shape (h, w) or (h, w, c)
+    boxes : ndarray of shape (n, 3)
+        Top, left and side of each square, inside the image.
+    size : int
+
+    Returns
+    -------
+    patches : ndarray of shape (n, size, size) or (n, size, size, c), float32
     """
     image = as_float32(image)
     check_count("size", size)
@@ -70,7 +70,19 @@ def resample_boxes(image: np.ndarray, boxes: np.ndarray, size: int) -> np.ndarra
 
 
 def check_boxes(boxes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Boxes (n, 3) of top, left, side as int64, all of them inside an image of `shape` (h, w, ...)."""
+    """Check that squares lie inside an image.
+
+    Parameters
+    ----------
+    boxes : array-like of shape (n, 3)
+        Top, left and side of each square.
+    shape : tuple of int
+        Shape (h, w, ...) of the image.
+
+    Returns
+    -------
+    boxes : ndarray of shape (n, 3), int64
+    """
     boxes = np.asarray(boxes)
     if boxes.ndim != 2 or boxes.shape[1] != 3 or boxes.dtype.kind not in "iu":
         raise ValueError(f"boxes must be integers (n, 3) of top, left, side; got {boxes.dtype} of shape {boxes.shape}.")

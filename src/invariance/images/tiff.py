@@ -1,4 +1,4 @@
-"""Decoding TIFF: by tifffile in the encodings that it reads by itself, else by Pillow or OpenCV through libtiff."""
+"""Decoding TIFF: with tifffile where it needs no further packages, else with Pillow or OpenCV through libtiff."""
 
 import logging
 import math
@@ -23,7 +23,20 @@ logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 
 def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
-    """The pages of a TIFF, reduced copies (pyramids, thumbnails) left out."""
+    """Decode the pages of a TIFF; reduced copies (pyramids, thumbnails) are left out.
+
+    Parameters
+    ----------
+    path : Path
+    one_page : bool
+        Whether several pages are an error.
+    stored : bool
+        Whether palette indices and inverted greys are kept.
+
+    Returns
+    -------
+    pages : Pages
+    """
     import tifffile
 
     with tifffile.TiffFile(path) as file:
@@ -41,7 +54,7 @@ def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
 
 
 def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeries":
-    """The one image of a TIFF, of whatever dimensions; not its reduced copies (pyramids, thumbnails)."""
+    """Find the one image of a TIFF, of any dimensions, apart from its reduced copies (pyramids, thumbnails)."""
     _check_page_chain(file)
     series = [series for series in file.series if not series.keyframe.is_reduced]
     if not series:
@@ -57,20 +70,20 @@ def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeri
 
 
 def upright_pages(values: np.ndarray, series: "tifffile.TiffPageSeries", stored: bool) -> Pages:
-    """Values of a series, all or a part with as many axes, as pages the right way up; `stored` as in `decode`."""
+    """Turn values of a series, or of a part of it with the same axes, into upright pages; `stored` as in `decode`."""
     values = _pages_first(values, series.axes)
     pages = Pages(values, None) if stored else _colours(values, series.keyframe)
     return pages.turned(orientation_of(series.keyframe))
 
 
 def orientation_of(page: "tifffile.TiffPage") -> int:
-    """How the camera was held, 1 to 8; 1 is upright."""
+    """Read how the camera was held, 1 to 8; 1 is upright."""
     tag = page.tags.get(ORIENTATION_TAG)
     return tag.value if tag else 1
 
 
 def _check_page_chain(file) -> None:
-    """Each page names the place of the next, the last one 0; tifffile only logs that a truncated file lost pages."""
+    """Check that the last page names no next one: tifffile only logs that a truncated file lost pages."""
     len(file.pages)  # walks to the last page
     file.filehandle.seek(file.pages.next_page_offset)
     if file.filehandle.read(file.tiff.offsetsize) != bytes(file.tiff.offsetsize):
@@ -88,25 +101,25 @@ def reads_by_itself(page: "tifffile.TiffPage") -> bool:
 
 
 def _too_many(n_pixels: int) -> bool:
-    """Pillow's own limit, for files that do not pass through Pillow."""
+    """Apply the limit of Pillow to files that do not pass through Pillow."""
     from PIL import Image
 
     return Image.MAX_IMAGE_PIXELS is not None and n_pixels > 2 * Image.MAX_IMAGE_PIXELS
 
 
 def page_axes(axes: str) -> list[int]:
-    """Which axes count pages: time, depth and others; not rows, columns and channels."""
+    """List the axes that count pages: time, depth and others, but not rows, columns and channels."""
     return [axis for axis in range(len(axes)) if axis not in _image_axes(axes)]
 
 
 def _image_axes(axes: str) -> list[int]:
-    """Rows, columns and, if there are any, channels: samples, else what a microscope declared as channels."""
+    """List the axes of rows, columns and, if there are any, channels: samples, else the channels of a microscope."""
     channel = next((axes.index(letter) for letter in "SC" if letter in axes), None)
     return [axes.rindex("Y"), axes.rindex("X")] + ([] if channel is None else [channel])
 
 
 def _pages_first(values: np.ndarray, axes: str) -> np.ndarray:
-    """Any order of axes -> (pages, h, w) or (pages, h, w, c)."""
+    """Bring any order of axes to (pages, h, w) or (pages, h, w, c)."""
     image, pages = _image_axes(axes), page_axes(axes)
     values = values.transpose(pages + image)
     values = values.reshape(-1, *values.shape[len(pages) :])
@@ -114,7 +127,7 @@ def _pages_first(values: np.ndarray, axes: str) -> np.ndarray:
 
 
 def _colours(values: np.ndarray, page) -> Pages:
-    """What the values stand for: palette indices -> RGB (grey if the palette is), inverted greys -> greys."""
+    """Convert palette indices to RGB (grey if the palette is) and inverted greys to greys."""
     if page.photometric == _PALETTE:
         # Writers widen 8-bit colours by 256 or by 257; the upper byte is the colour in both cases.
         palette = page.colormap.T >> 8

@@ -1,4 +1,4 @@
-"""Single pages of a TIFF, read without the others."""
+"""Single pages of a TIFF, read without reading the whole file."""
 
 import math
 import threading
@@ -13,7 +13,12 @@ from invariance.images.tiff import find_series, page_axes, reads_by_itself, upri
 
 
 class TiffPages:
-    """The pages of one TIFF as stored, the right way up; the file is open only while a page is read."""
+    """The pages of one TIFF as stored, turned upright; the file is open only while a page is read.
+
+    Parameters
+    ----------
+    path : Path
+    """
 
     def __init__(self, path: Path):
         import tifffile
@@ -40,7 +45,7 @@ class TiffPages:
             return upright_pages(values, self.series, stored=False)
 
     def _index_of(self, number: int) -> tuple[slice, ...]:
-        """Where a page lies in the array of the series: one place along axes that count pages, all along the others."""
+        """Return the index of a page in the array of the series."""
         counted = page_axes(self.series.axes)
         places = np.unravel_index(number, [self.series.shape[axis] for axis in counted])
         index = [slice(None)] * self.series.ndim
@@ -49,14 +54,15 @@ class TiffPages:
         return tuple(index)
 
     def _copied(self, index: tuple[slice, ...], offset: int) -> np.ndarray:
+        """Copy a page out of a file whose values lie on disk as in memory."""
         stored = np.dtype(self.series.dtype).newbyteorder(self.file.byteorder)
         values = np.memmap(self.path, stored, "r", offset, self.series.shape)
         return np.array(values[index], self.series.dtype)
 
     def _decoded(self, index: tuple[slice, ...]) -> np.ndarray:
-        """A series is an array of frames (what TIFF calls pages): decode those that hold the page, cut it out of them.
+        """Decode the frames (what TIFF calls pages) that hold a page, and cut the page out of them.
 
-        One frame as a rule; one a channel if channels are stored apart.
+        Usually one frame; one per channel if channels are stored separately.
         """
         n_outer, shape = self._n_outer_axes, self.series.shape
         numbers = np.arange(len(self.series)).reshape(shape[:n_outer])[index[:n_outer]]
@@ -65,6 +71,7 @@ class TiffPages:
         return np.stack(frames).reshape(*numbers.shape, *shape[n_outer:])[within]
 
     def _frame(self, number: int) -> np.ndarray:
+        """Decode one frame."""
         frame = self.series[number]
         if frame is None:  # an OME file may lack some; tifffile makes them black
             return np.zeros(self.series.keyframe.shape, self.series.dtype)
@@ -72,7 +79,7 @@ class TiffPages:
 
     @property
     def _n_outer_axes(self) -> int | None:
-        """How many leading axes of the series count frames; None if frames do not make up the array."""
+        """The number of leading axes of the series that count frames; None if frames do not make up the array."""
         shape, n_frames = self.series.shape, len(self.series)
         if n_frames * self.series.keyframe.size != self.series.size:
             return None

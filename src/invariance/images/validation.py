@@ -1,4 +1,4 @@
-"""What estimators accept as images and labels, by scikit-learn's contract."""
+"""What estimators accept as images and labels, following the contract of scikit-learn."""
 
 import math
 from collections.abc import Sequence
@@ -19,15 +19,26 @@ MAX_CHANNELS = 4
 def validate_images(
     estimator: BaseEstimator, X: Any, image_shape: Sequence[int] | None = None, *, reset: bool
 ) -> np.ndarray:
-    """X as C-ordered float32 images (n, h, w) or (n, h, w, c); call it with `reset=True` in `fit`, else False.
+    """Validate the images that an estimator is given.
 
-    X is (n, h, w), (n, h, w, c) with 1 to 4 channels, a list of equally large images, or flat (n, d) rows (also a data
-    frame) of `image_shape` (h, w) or (h, w, c). A flat row without `image_shape` is a 1 x d image: a rule, never a
-    guess. A single channel loses its axis. uint8 is divided by 255, uint16 by 65535; floats stay as they are.
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        With `reset`, its `n_features_in_` (the number of values per image), `image_shape_` and, if X has column names,
+        `feature_names_in_` are set; without, X is compared with them.
+    X : array-like or list of array-likes
+        Images (n, h, w) or (n, h, w, c) with 1 to 4 channels, a list of equally large images, or flat rows (n, d),
+        also as a data frame. A single channel loses its axis. uint8 is divided by 255, uint16 by 65535; floats are not
+        scaled.
+    image_shape : tuple of int, default=None
+        Shape (h, w) or (h, w, c) of a flat row; None takes a row for an image of 1 x d pixels.
+    reset : bool
+        True in `fit`, False in other methods, which call `check_is_fitted` first.
 
-    `reset` sets `n_features_in_` (the number of values of an image), `feature_names_in_` if X has names, and
-    `image_shape_`; later calls, made after `check_is_fitted`, compare with these. The result can share X's memory: do
-    not write into it.
+    Returns
+    -------
+    images : ndarray of shape (n, h, w) or (n, h, w, c), float32, C-ordered
+        Can share the memory of X: do not write into it.
     """
     stated = None if image_shape is None else _check_image_shape(image_shape)
     X = _stacked(X)
@@ -41,7 +52,7 @@ def validate_images(
         X = validate_data(estimator, X, reset=reset)
         shape = stated or (1, X.shape[1])
         if math.prod(shape) != X.shape[1]:
-            raise ValueError(f"image_shape {shape} means {math.prod(shape)} values a row, but X has {X.shape[1]}.")
+            raise ValueError(f"image_shape {shape} means {math.prod(shape)} values per row, but X has {X.shape[1]}.")
         _compare_with_fitted(estimator, shape, reset, flat=stated is None)
     if reset:
         estimator.image_shape_ = shape
@@ -49,9 +60,21 @@ def validate_images(
 
 
 def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted classes (k,) of labels y (n,), and each label's place among them as int64 (n,).
+    """Encode labels as indices of their sorted classes.
 
-    At least two classes are needed. `n_images`, if given, must be the number of labels.
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of at least two classes.
+    n_images : int, default=None
+        The number of images, which must be the number of labels.
+
+    Returns
+    -------
+    classes : ndarray of shape (k,)
+        The sorted classes.
+    codes : ndarray of shape (n,), int64
+        The index of each label in `classes`.
     """
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
@@ -66,7 +89,7 @@ def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.n
 
 
 def _stacked(X: Any) -> Any:
-    """A list of images as one array; anything else as it is, for scikit-learn to judge."""
+    """Stack a list of images; anything else is returned as it is, for scikit-learn to judge."""
     is_list = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1)
     if not is_list or len(X) == 0 or np.ndim(X[0]) < 2:
         return X
@@ -81,6 +104,7 @@ def _stacked(X: Any) -> Any:
 
 
 def _shape_of_images(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of one image of an array (n, h, w) or (n, h, w, c), or raise an error."""
     if 0 in shape[1:]:
         raise ValueError(f"X must hold images of at least one pixel; got an array of shape {shape}.")
     if len(shape) == 4 and shape[3] > MAX_CHANNELS:
@@ -89,16 +113,19 @@ def _shape_of_images(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _check_image_shape(image_shape: Sequence[int]) -> tuple[int, ...]:
+    """Return `image_shape` as a tuple of two or three int, or raise an error."""
     if not isinstance(image_shape, Sequence) or len(image_shape) not in (2, 3):
         raise ValueError(f"image_shape must be (h, w) or (h, w, c); got {image_shape!r}.")
     return _without_single_channel(tuple(check_count(f"image_shape[{i}]", side) for i, side in enumerate(image_shape)))
 
 
 def _without_single_channel(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Drop the axis of a single channel."""
     return shape[:2] if shape[2:] == (1,) else shape
 
 
 def _compare_with_fitted(estimator: BaseEstimator, shape: tuple[int, ...], reset: bool, flat: bool = False) -> None:
+    """Raise an error if images have another shape than those that the estimator was fitted on."""
     if reset or shape == estimator.image_shape_:
         return
     cure = "Flat rows need image_shape=" if flat else "Resize them: invariance.images.resize_all"

@@ -1,9 +1,9 @@
-"""Writing images page by page: the old file stays until the new one is whole."""
+"""Writing images page by page: the old file stays until the new one is complete."""
 
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -15,7 +15,7 @@ from invariance.images.layout import Layout
 
 _SUFFIXES = (".png", ".tif", ".tiff")
 _PNG_DTYPES = ("uint8", "uint16")
-# What each kind of metadata can describe, along axes T, Z and C; anything else is written as a plain TIFF.
+# The dtypes that each kind of metadata can describe, along axes T, Z and C; others are written as a plain TIFF.
 _DTYPES = {
     "imagej": ("uint8", "uint16", "float32"),
     "ome": ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "float64"),
@@ -23,21 +23,29 @@ _DTYPES = {
 _MAX_CLASSIC_BYTES = 2**32 - 2**25  # offsets of 32 bits reach no further
 
 
-def write_pages(path: str | os.PathLike, pages: Iterable[np.ndarray], layout: Layout | None = None) -> None:
-    """Write pages (h, w) or (h, w, c) to a .tif or a .png, one at a time; see `page_writer`."""
-    with page_writer(path, layout) as write:
-        for page in pages:
-            write(page)
-
-
 @contextmanager
 def page_writer(path: str | os.PathLike, layout: Layout | None = None) -> Iterator[Callable[[np.ndarray], None]]:
-    """A function that appends a page (h, w) or (h, w, c) to an image file; the file appears when the block ends well.
+    """Open an image file for writing; the file appears when the block ends without an error.
 
-    A .tif keeps the axes and the scale that `layout` holds, with ImageJ's or OME's metadata if it says so. uint8 pages
-    of three channels are RGB; other channels become an axis "C" of their own before the rows. A .png takes one page of
-    8 or 16 bits. True is written as 1. All pages have one shape and dtype, and are as many as the layout says (one if
-    there is no layout).
+    Parameters
+    ----------
+    path : str or path-like
+        A .tif keeps the axes and the scale of `layout`, with the metadata of ImageJ or OME if it says so. Pages of
+        three channels and dtype uint8 are RGB; other channels become an axis "C" before the rows. A .png holds one
+        page of 8 or 16 bits.
+    layout : Layout, default=None
+        How the pages are arranged; None for a single page.
+
+    Yields
+    ------
+    write : callable
+        Appends a page (h, w) or (h, w, c). All pages have the same shape and dtype; True is written as 1. Their
+        number is that of the layout.
+
+    Examples
+    --------
+    >>> with page_writer("mask.png") as write:  # doctest: +SKIP
+    ...     write(mask)
     """
     path = Path(path)
     layout = Layout() if layout is None else layout
@@ -70,6 +78,7 @@ def page_writer(path: str | os.PathLike, layout: Layout | None = None) -> Iterat
 
 
 def _write_png(path: Path, file: IO[bytes], page: np.ndarray) -> None:
+    """Write the one page of a PNG."""
     from PIL import Image
 
     if page.dtype.name not in _PNG_DTYPES:
@@ -80,7 +89,7 @@ def _write_png(path: Path, file: IO[bytes], page: np.ndarray) -> None:
 
 
 def _begin_tiff(file: IO[bytes], layout: Layout, page: np.ndarray) -> None:
-    """Write all of a TIFF but its pixels, and move to where these go: one page behind the other, uncompressed."""
+    """Write all of a TIFF except its pixels, and move to where these go: page after page, uncompressed."""
     import tifffile
 
     axes = layout.axes + ("YXS" if _is_rgb(page) else "CYX"[-page.ndim :])
@@ -88,7 +97,7 @@ def _begin_tiff(file: IO[bytes], layout: Layout, page: np.ndarray) -> None:
     kind = layout.kind if _can_describe(layout.kind, axes, page.dtype) else "plain"
     is_large = math.prod(shape) * page.itemsize > _MAX_CLASSIC_BYTES
     with warnings.catch_warnings():
-        # Beyond 4 GB ImageJ's own format describes the first page only, all the others lie behind it.
+        # Beyond 4 GB the format of ImageJ describes the first page only; all further pages follow it.
         warnings.filterwarnings("ignore", ".*truncating ImageJ file")
         with tifffile.TiffWriter(
             file, bigtiff=is_large and kind != "imagej", imagej=kind == "imagej", ome=kind == "ome"
@@ -108,15 +117,17 @@ def _begin_tiff(file: IO[bytes], layout: Layout, page: np.ndarray) -> None:
 
 
 def _can_describe(kind: str, axes: str, dtype: np.dtype) -> bool:
+    """Whether this kind of metadata can describe such pages."""
     return (
         kind in _DTYPES and dtype.name in _DTYPES[kind] and set(axes) <= set("TZCYXS") and len(set(axes)) == len(axes)
     )
 
 
 def _is_rgb(page: np.ndarray) -> bool:
+    """Whether the channels of a page are the samples of a colour."""
     return page.ndim == 3 and page.shape[2] == 3 and page.dtype == np.uint8
 
 
 def _in_planes(page: np.ndarray) -> np.ndarray:
-    """Channels before rows, unless they are the samples of a colour."""
+    """Move channels before rows, unless they are the samples of a colour."""
     return page if page.ndim == 2 or _is_rgb(page) else np.moveaxis(page, 2, 0)

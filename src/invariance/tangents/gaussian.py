@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_number
-from invariance._core.learned import LearnedKernel
+from invariance._core.kernels import LearnedKernel
 
 N_FOR_MEDIAN = 500
 

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_number
-from invariance._core.learned import LearnedKernel
+from invariance._core.kernels import LearnedKernel
 from invariance.tangents._jit import overlap_exponents, product_form, sum_form
 from invariance.tangents.frames import Points, points_with_tangents
 from invariance.tangents.gaussian import median_distance

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from invariance._core.learned import LearnedKernel
+from invariance._core.kernels import LearnedKernel
 
 
 class TradeoffKernel(LearnedKernel):

@@ -13,12 +13,11 @@ from invariance.transformations.geometric import (
 )
 from invariance.transformations.groups import GroupReport, check_group
 from invariance.transformations.morphology import Morphology
-from invariance.transformations.operators import LinearStack, Operators
+from invariance.transformations.operators import LinearStack, Operators, largest_responses
 from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination
 from invariance.transformations.profile import InvarianceProfile, invariance_profile
 from invariance.transformations.reduction import ReducedOperators, reduce_operators
-from invariance.transformations.responses import largest_responses, winning_members
-from invariance.transformations.sets import Custom, Identity, TransformationSet
+from invariance.transformations.sets import Custom, Identity, TextForm, TransformationSet
 
 __all__ = [
     "Affine",
@@ -41,6 +40,7 @@ __all__ = [
     "Scales",
     "Shears",
     "Shifts",
+    "TextForm",
     "TransformationSet",
     "check_group",
     "invariance_profile",
@@ -48,5 +48,4 @@ __all__ = [
     "reduce_operators",
     "tangent_operators",
     "tangent_vectors",
-    "winning_members",
 ]

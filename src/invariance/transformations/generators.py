@@ -1,8 +1,8 @@
 """Tangent vectors: how an image begins to change under Φ, [Pozdnoukhov04] eq. (3)-(6) and sec. 3.1.
 
 Analytic: the Lie generators of shift, rotation, scale and shear are first-order differential operators with the
-Gaussian-smoothed derivative in place of ∂; each is the derivative of our own φ at the identity, with respect to
-pixels, radians, log-scale and slope. They are linear maps, hence an operator stack like any other.
+Gaussian-smoothed derivative in place of ∂; each is the derivative of φ at the identity with respect to pixels, radians,
+log-scale or slope. They are linear maps, hence an operator stack like any other.
 Finite differences: φ(x) - x for every member of any Φ.
 """
 
@@ -18,17 +18,27 @@ from invariance.transformations.sets import Product, TransformationSet, Union
 def tangent_vectors(
     images: np.ndarray, phi: TransformationSet, method: str = "auto", smoothing: float = 1.0
 ) -> np.ndarray:
-    """Tangent vectors of every image under Φ: (n, h, w[, c]) -> (n, J, h, w[, c]).
+    """Compute the tangent vectors of images under Φ.
 
-    method "analytic" gives one vector for each Lie generator of the set, "difference" one for each member but the
-    identity, and "auto" the first where it exists, for each part of a product or union by itself.
-    `smoothing` is the width of the Gaussian derivative in pixels.
+    Parameters
+    ----------
+    images : ndarray of shape (n, h, w) or (n, h, w, c)
+    phi : TransformationSet
+    method : {"auto", "analytic", "difference"}, default="auto"
+        "analytic" gives one vector per Lie generator of the set, "difference" one per member except the identity.
+        "auto" is "analytic" where generators exist, decided for each part of a product or union by itself.
+    smoothing : float, default=1.0
+        Standard deviation of the Gaussian derivative in pixels.
+
+    Returns
+    -------
+    tangents : ndarray of shape (n, J, h, w) or (n, J, h, w, c)
     """
     check_choice("method", method, ("auto", "analytic", "difference"))
     images = np.asarray(images)
     if images.ndim not in (3, 4):
         raise ValueError(f"images must be (n, h, w) or (n, h, w, c); got {images.shape}. One image is image[None].")
-    phi.members(images.shape[1:3])  # names wrong parameters of the set
+    phi.members(images.shape[1:3])  # raises an error that names a wrong parameter of the set
     names = phi._generators()
     if method == "auto" and names is None and isinstance(phi, Product | Union):
         parts = [tangent_vectors(images, part, method, smoothing) for part in (phi.left, phi.right)]
@@ -39,7 +49,20 @@ def tangent_vectors(
 
 
 def tangent_operators(phi: TransformationSet, image_shape: tuple[int, ...], smoothing: float = 1.0) -> LinearStack:
-    """The Lie generators of Φ as an operator stack with J members."""
+    """Build the Lie generators of Φ as an operator stack.
+
+    Parameters
+    ----------
+    phi : TransformationSet
+    image_shape : tuple of int
+    smoothing : float, default=1.0
+        Standard deviation of the Gaussian derivative in pixels.
+
+    Returns
+    -------
+    stack : LinearStack
+        With J members, one per generator.
+    """
     names = phi._generators()
     if not names:
         raise ValueError(
@@ -61,7 +84,7 @@ def tangent_operators(phi: TransformationSet, image_shape: tuple[int, ...], smoo
 
 
 def _derivatives(image_shape, smoothing):
-    """Gaussian-smoothed ∂/∂x and ∂/∂y as sparse (h*w, h*w) matrices."""
+    """Build the Gaussian-smoothed ∂/∂x and ∂/∂y as sparse matrices of shape (h w, h w)."""
 
     def smoothing_of(size):
         return ndimage.gaussian_filter1d(np.eye(size), smoothing, axis=0, mode="nearest")

@@ -1,7 +1,6 @@
 """Geometric sets: rotations, shifts, reflections, scales, shears, affine maps, perspective, elastic fields.
 
-All are resamplings about the centre of the image, hence linear. `border` says what lies outside the image ("zero",
-"edge", "reflect", "wrap"), `interpolation` is "linear" or "nearest". Quarter turns and whole-pixel shifts are exact.
+All are resamplings about the centre of the image, hence linear. Quarter turns and whole-pixel shifts are exact.
 """
 
 from abc import abstractmethod
@@ -11,7 +10,7 @@ import numpy as np
 
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance.transformations.resampling import BORDERS, INTERPOLATIONS
-from invariance.transformations.sets import MAX_MEMBERS, TransformationSet
+from invariance.transformations.sets import MAX_MEMBERS, TextForm, TransformationSet
 from invariance.transformations.steps import Displacement, Warp
 
 
@@ -23,7 +22,7 @@ class _Warps(TransformationSet):
 
     @abstractmethod
     def _homographies(self, image_shape):
-        """3 x 3 matrices that take a pixel (x, y, 1) of the result to its source."""
+        """Return 3 x 3 matrices that take a pixel (x, y, 1) of the result to its source."""
 
     def _list_members(self, image_shape):
         check_choice("border", self.border, BORDERS)
@@ -34,22 +33,50 @@ class _Warps(TransformationSet):
 
 
 def _linear_map(a, b, c, d):
+    """Return the homography of a 2 x 2 matrix."""
     return np.array([[a, b, 0.0], [c, d, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _rotation(degrees):
+    """Return the homography that rotates the content counter-clockwise."""
     angle = np.deg2rad(degrees)
     return _linear_map(np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle))
 
 
 def even_steps(n: int, limit: float) -> np.ndarray:
-    """`n` values evenly from -limit to limit; an even n has no zero, which the set adds as its identity."""
+    """Space `n` values evenly from -`limit` to `limit`.
+
+    Parameters
+    ----------
+    n : int
+        An even number gives no zero, which a set adds as its identity.
+    limit : float
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        Zero alone if `n` is 1.
+    """
     # Whole numbers first, so that the middle is exactly zero.
     return limit * np.arange(1 - n, n, 2) / (n - 1) if n > 1 else np.zeros(1)
 
 
 class Rotations(_Warps):
-    """`n` rotations over the full circle, or evenly from -`limit` to `limit` degrees; counter-clockwise."""
+    """`n` rotations over the full circle, or evenly from -`limit` to `limit` degrees, counter-clockwise.
+
+    Parameters
+    ----------
+    n : int, default=8
+        The number of rotations.
+    limit : float, default=None
+        The largest angle in degrees, at most 180; None divides the full circle.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("rotations", ("n", "limit"), "rotations:24")
 
     def __init__(self, n: int = 8, limit: float | None = None, border: str = "zero", interpolation: str = "linear"):
         self.n = n
@@ -65,12 +92,31 @@ class Rotations(_Warps):
             angles = even_steps(n, check_number("limit", self.limit, 0, 180))
         return [_rotation(angle) for angle in angles]
 
+    @property
+    def is_full_circle(self) -> bool:
+        """Whether the rotations cover the full circle: no `limit`, or one of 180 degrees."""
+        return self.limit is None or self.limit >= 180
+
     def _generators(self):
         return ("rotation",)
 
 
 class Shifts(_Warps):
-    """All shifts by up to `reach` whole pixels along either axis, (2*reach + 1)² of them; every `step`-th, if given."""
+    """All shifts by up to `reach` whole pixels along each axis; every `step`-th, if given.
+
+    Parameters
+    ----------
+    reach : int, default=1
+        The largest shift in pixels; there are (2 reach + 1)² shifts.
+    step : int, default=1
+        Distance between neighbouring shifts in pixels.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("shifts", ("reach", "step"), "shifts:2")
 
     def __init__(self, reach: int = 1, step: int = 1, border: str = "zero", interpolation: str = "linear"):
         self.reach = reach
@@ -90,7 +136,19 @@ class Shifts(_Warps):
 
 
 class Reflections(_Warps):
-    """Left-right mirror images (`axis="horizontal"`), upside-down ones ("vertical"), or "both" and their product."""
+    """Left-right mirror images (`axis` "horizontal"), upside-down ones ("vertical"), or "both" and their product.
+
+    Parameters
+    ----------
+    axis : {"horizontal", "vertical", "both"}, default="horizontal"
+        The direction that is reversed; "both" has four members, a rotation by 180 degrees among them.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("reflections", ("axis",), "reflections:both")
 
     def __init__(self, axis: str = "horizontal", border: str = "zero", interpolation: str = "linear"):
         self.axis = axis
@@ -107,7 +165,21 @@ class Reflections(_Warps):
 
 
 class Scales(_Warps):
-    """`n` zooms from 1/`limit` to `limit`, evenly on a logarithmic scale."""
+    """`n` zooms from 1/`limit` to `limit`, evenly on a logarithmic scale.
+
+    Parameters
+    ----------
+    n : int, default=3
+        The number of factors.
+    limit : float, default=1.25
+        The largest factor, from 1 to 100.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("scales", ("n", "limit"), "scales:3:1.25")
 
     def __init__(self, n: int = 3, limit: float = 1.25, border: str = "zero", interpolation: str = "linear"):
         self.n = n
@@ -125,7 +197,23 @@ class Scales(_Warps):
 
 
 class Shears(_Warps):
-    """`n` shears from -`limit` to `limit` degrees along each axis ("horizontal", "vertical" or "both")."""
+    """`n` shears from -`limit` to `limit` degrees along `axis` "horizontal", "vertical" or "both".
+
+    Parameters
+    ----------
+    n : int, default=3
+        The number of shears per axis.
+    limit : float, default=10.0
+        The largest angle in degrees, at most 80.
+    axis : {"horizontal", "vertical", "both"}, default="both"
+        The direction in which pixels move. "both" has the shears along each axis, not their products.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("shears", ("n", "limit", "axis"), "shears:3:10")
 
     def __init__(
         self,
@@ -157,9 +245,18 @@ class Shears(_Warps):
 
 
 class Affine(_Warps):
-    """Given affine maps of the image: 2 x 2 matrices, or 2 x 3 with a shift in pixels, acting on (x, y).
+    """Given affine maps of the image.
 
-    A matrix says where the content goes (as in OpenCV's `warpAffine`), so it must have an inverse.
+    Parameters
+    ----------
+    matrices : sequence of array-like of shape (2, 2) or (2, 3), default=()
+        Each acts on (x, y) from the centre of the image; a third column is a shift in pixels. A matrix says where the
+        content goes, as in OpenCV's `warpAffine`, so it must have an inverse. Without matrices the set has no member
+        but the identity, and still the six tangents of all affine maps.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
     """
 
     def __init__(self, matrices: Sequence = (), border: str = "zero", interpolation: str = "linear"):
@@ -175,6 +272,7 @@ class Affine(_Warps):
 
 
 def _as_homography(matrix):
+    """Return a 2 x 2 or 2 x 3 matrix as a homography, or name what is wrong with it."""
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.shape not in ((2, 2), (2, 3)) or not np.all(np.isfinite(matrix)):
         raise ValueError(f"matrices must hold finite 2 x 2 or 2 x 3 matrices; got one of shape {matrix.shape}.")
@@ -186,7 +284,21 @@ def _as_homography(matrix):
 
 
 class Perspective(_Warps):
-    """The image tilted away from the viewer in `n` directions; `tilt` is the change of depth at the border."""
+    """The image tilted away from the viewer in `n` directions; `tilt` is the change of depth at the border.
+
+    Parameters
+    ----------
+    n : int, default=4
+        The number of directions, evenly over the full circle.
+    tilt : float, default=0.2
+        The relative change of depth at the border of the image, at most 0.9.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("perspective", ("n", "tilt"), "perspective:4:0.2")
 
     def __init__(self, n: int = 4, tilt: float = 0.2, border: str = "zero", interpolation: str = "linear"):
         self.n = n
@@ -204,7 +316,25 @@ class Perspective(_Warps):
 
 
 class Elastic(TransformationSet):
-    """`n` smooth random distortions: root mean square `strength` pixels, correlated over `smoothness` pixels."""
+    """`n` smooth random distortions: root mean square `strength` pixels, correlated over `smoothness` pixels.
+
+    Parameters
+    ----------
+    n : int, default=4
+        The number of distortions.
+    strength : float, default=1.0
+        Root mean square displacement in pixels.
+    smoothness : float, default=4.0
+        Standard deviation in pixels of the Gaussian that smooths the displacements.
+    random_state : int, default=0
+        Seed of the displacements.
+    border : {"zero", "edge", "reflect", "wrap"}, default="zero"
+        What lies outside the image.
+    interpolation : {"linear", "nearest"}, default="linear"
+        How values between pixels are found.
+    """
+
+    text_form = TextForm("elastic", ("n", "strength", "smoothness"), "elastic:4:1.5")
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from scipy import ndimage
 from invariance._core.checks import check_number
 from invariance.transformations.sets import TransformationSet
 
+# Random images on which members are compared: two different members agree on none of them.
 N_PROBES = 4
 # Checking every pair of a large set would take minutes; a seeded sample of pairs says as much.
 MAX_PAIRS = 4096
@@ -17,8 +18,20 @@ MAX_PAIRS = 4096
 class GroupReport:
     """How far Φ is from a group: largest relative deviations, measured on smooth random images.
 
-    identity: of the nearest member from doing nothing; inverses: of the nearest undoing of a member;
-    closure: of the nearest member to the product of two members.
+    Attributes
+    ----------
+    identity : float
+        Deviation of the member that is nearest to the identity.
+    inverses : float
+        Largest deviation from the identity of a member followed by the member that undoes it best.
+    closure : float
+        Largest deviation of a product of two members from the nearest member.
+    n_members : int
+        The number of members.
+    n_pairs, n_all_pairs : int
+        The number of pairs of members that were compared, and of all pairs.
+    tolerance : float
+        The largest deviation that counts as zero.
     """
 
     identity: float
@@ -36,7 +49,7 @@ class GroupReport:
 
     @property
     def sentence(self) -> str:
-        """What the deviations mean for invariance, in words."""
+        """The meaning of the deviations for invariance, in words."""
         if self.n_members == 1:
             return "Only the identity: a group, and nothing is treated as irrelevant."
         these = f"These {self.n_members} members"
@@ -60,7 +73,27 @@ class GroupReport:
 
 
 def check_group(phi: TransformationSet, image_shape: tuple[int, ...], tolerance: float = 1e-6) -> GroupReport:
-    """Measure identity, inverses and closure of Φ on images of the given shape."""
+    """Measure identity, inverses and closure of Φ.
+
+    Parameters
+    ----------
+    phi : TransformationSet
+    image_shape : tuple of int
+        Shape of the images on which the members act.
+    tolerance : float, default=1e-6
+        The largest relative deviation that counts as zero.
+
+    Returns
+    -------
+    report : GroupReport
+        With the deviations, `is_group`, and a `sentence` that explains them.
+
+    Examples
+    --------
+    >>> from invariance import Rotations, check_group
+    >>> check_group(Rotations(4), (9, 9)).is_group
+    True
+    """
     check_number("tolerance", tolerance, 0, 1)
     operators = phi.operators(image_shape)
     probes = _smooth_images(operators.image_shape)
@@ -86,7 +119,7 @@ def check_group(phi: TransformationSet, image_shape: tuple[int, ...], tolerance:
 
 
 def _smooth_images(image_shape):
-    """Random images as smooth as images are, in [0, 1] float64."""
+    """Draw random images in [0, 1], float64, about as smooth as photographs."""
     noise = np.random.default_rng(0).standard_normal((N_PROBES, *image_shape))
     smooth = ndimage.gaussian_filter(noise, (0, 1, 1))
     low, high = smooth.min(axis=(1, 2), keepdims=True), smooth.max(axis=(1, 2), keepdims=True)
@@ -94,6 +127,6 @@ def _smooth_images(image_shape):
 
 
 def _deviations(candidates, targets, sizes):
-    """Distance of each candidate (probes, T, h, w) from a target (probes, 1, h, w) over the probe's norm: (T,)."""
+    """Divide the distance of each candidate (probes, T, h, w) from a target (probes, 1, h, w) by the norm: (T,)."""
     difference = np.sqrt(np.sum((candidates - targets) ** 2, axis=(2, 3)))
     return (difference / sizes[:, None]).max(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import ndimage
 
 from invariance._core.checks import check_choice, check_count
-from invariance.transformations.sets import TransformationSet
+from invariance.transformations.sets import TextForm, TransformationSet
 from invariance.transformations.steps import Alteration
 
 OPERATIONS = {
@@ -18,7 +18,17 @@ OPERATIONS = {
 
 
 class Morphology(TransformationSet):
-    """Erosion, dilation, opening and closing of bright structures by a disc of `radius` pixels."""
+    """Erosion, dilation, opening and closing of bright structures by a disc of `radius` pixels.
+
+    Parameters
+    ----------
+    operations : sequence of {"erode", "dilate", "open", "close"}, default=all four
+        One member per operation.
+    radius : int, default=1
+        Radius of the disc in pixels.
+    """
+
+    text_form = TextForm("morphology", ("operations",), "morphology:erode:dilate", takes_any_number=True)
 
     def __init__(self, operations: Sequence[str] = ("erode", "dilate", "open", "close"), radius: int = 1):
         self.operations = operations
@@ -33,7 +43,7 @@ class Morphology(TransformationSet):
 
 
 def apply_morphology(images: np.ndarray, operation: str, radius: int) -> np.ndarray:
-    """One grey-scale operation with a flat disc, on each image and channel by itself."""
+    """Apply one grey-scale operation with a flat disc to each image and channel by itself."""
     y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
     disc = x**2 + y**2 <= radius**2 + 0.5
     footprint = disc.reshape(1, *disc.shape, *(1,) * (images.ndim - 3))

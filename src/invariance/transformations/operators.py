@@ -1,4 +1,4 @@
-"""What computing with Φ needs: operator stacks built for one image shape.
+"""Operator stacks, built for one image shape, and the invariant feature that is computed with them.
 
 Every member of Φ is an alteration of the image (often none) followed by a resampling, a sparse matrix S_t.
 Since <S_t x, θ> = <x, S_tᵀ θ>, the resampling is paid on the few filters and only the alteration on the many images.
@@ -19,9 +19,18 @@ from invariance.transformations.steps import (
     split_at_last_alteration,
 )
 
+# Responses of one block of images to all filters under all members; 64 MB is little for any machine.
+BLOCK_BYTES = 64 * 2**20
+
 
 class LinearStack:
-    """T sparse matrices S_t (d, d) over pixels, d = h*w; channels are carried along."""
+    """T sparse matrices S_t of shape (h w, h w) that act on pixels; channels are carried along.
+
+    Parameters
+    ----------
+    matrices : sequence of sparse matrices
+    image_shape : tuple of two int
+    """
 
     def __init__(self, matrices: Sequence[sparse.csr_matrix], image_shape: tuple[int, int]):
         self.matrices = list(matrices)
@@ -47,15 +56,15 @@ class LinearStack:
         return self._backward.astype(np.float32)
 
     def apply(self, images: np.ndarray) -> np.ndarray:
-        """S_t x for every image and member: (n, h, w[, c]) -> (n, T, h, w[, c])."""
+        """Compute S_t x for every image and member: (n, h, w[, c]) -> (n, T, h, w[, c])."""
         return self._multiply("forward", images)
 
     def adjoint(self, filters: np.ndarray) -> np.ndarray:
-        """S_tᵀ θ for every filter and member: (k, h, w[, c]) -> (k, T, h, w[, c])."""
+        """Compute S_tᵀ θ for every filter and member: (k, h, w[, c]) -> (k, T, h, w[, c])."""
         return self._multiply("backward", filters)
 
     def _multiply(self, direction, arrays):
-        """One sparse product for all arrays; the result has the precision of what comes in."""
+        """Multiply all arrays in one sparse product; the result has the precision of the input."""
         arrays = np.asarray(arrays)
         n, channels = len(arrays), arrays.shape[3:]
         pixels_first = np.moveaxis(arrays.reshape(n, -1, *channels), 1, 0).reshape(len(self.matrices[0].indptr) - 1, -1)
@@ -70,12 +79,21 @@ class LinearStack:
 class Operators:
     """The members of Φ for images of one shape, grouped by the alteration they begin with.
 
+    Parameters
+    ----------
+    members : sequence of Member
+    image_shape : tuple of int
+
     Attributes
     ----------
-    image_shape : (h, w)
-    alterations : the P distinct alterations, each a member; the empty one first, where there is one
-    stacks : for each of them the `LinearStack` of the resamplings that follow
-    members : the T members, in the order of `apply`'s second axis
+    image_shape : tuple of two int
+        Height and width.
+    alterations : list of Member
+        The P distinct alterations; the empty one first, where there is one.
+    stacks : list of LinearStack
+        For each alteration the resamplings that follow it.
+    members : list of Member
+        The T members, in the order of the second axis of `apply`.
     """
 
     def __init__(self, members: Sequence[Member], image_shape: tuple[int, ...]):
@@ -94,17 +112,35 @@ class Operators:
         return self.alterations == [()]
 
     def altered(self, images: np.ndarray) -> list[np.ndarray]:
-        """The images after each of the P alterations, each (n, h, w[, c]); the part of Φ that images must bear."""
+        """Return the images (n, h, w[, c]) after each of the P alterations, the part of Φ that filters cannot take."""
         return [alter(images, alteration) for alteration in self.alterations]
 
     def apply(self, images: np.ndarray) -> np.ndarray:
-        """φ_t(x) for every image and member: (n, h, w[, c]) -> (n, T, h, w[, c])."""
+        """Compute φ_t(x) for every image and member.
+
+        Parameters
+        ----------
+        images : ndarray of shape (n, h, w) or (n, h, w, c)
+
+        Returns
+        -------
+        transformed : ndarray of shape (n, T, h, w) or (n, T, h, w, c)
+        """
         images = as_floats(images, self.image_shape)
         transformed = [stack.apply(part) for stack, part in zip(self.stacks, self.altered(images), strict=True)]
         return transformed[0] if len(transformed) == 1 else np.concatenate(transformed, axis=1)
 
     def adjoint(self, filters: np.ndarray) -> np.ndarray:
-        """φ_tᵀ θ for every filter and member: (k, h, w[, c]) -> (k, T, h, w[, c]), so that <φx, θ> = <x, φᵀθ>."""
+        """Compute φ_tᵀ θ for every filter and member, so that <φ x, θ> = <x, φᵀ θ>.
+
+        Parameters
+        ----------
+        filters : ndarray of shape (k, h, w) or (k, h, w, c)
+
+        Returns
+        -------
+        transformed : ndarray of shape (k, T, h, w) or (k, T, h, w, c)
+        """
         if not self.linear:
             raise ValueError(
                 "this set has members that are not linear, so it has no adjoint. "
@@ -113,8 +149,40 @@ class Operators:
         return self.stacks[0].adjoint(as_floats(filters, self.image_shape))
 
 
+def largest_responses(images: np.ndarray, filters: np.ndarray, operators: Operators) -> np.ndarray:
+    """Compute the invariant feature max over φ in Φ of <θ, φ(x)>, [Laptev15] eq. (1), for many filters.
+
+    The filters are transformed instead of the images, as far as Φ is linear. Memory is bounded for any n.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, h, w) or (n, h, w, c)
+    filters : ndarray of shape (k, h, w) or (k, h, w, c)
+    operators : Operators
+
+    Returns
+    -------
+    responses : ndarray of shape (n, k)
+    """
+    images, filters = as_floats(images, operators.image_shape), as_floats(filters, operators.image_shape)
+    n_filters = len(filters)
+    # (pixels, k*T) for each alteration: the linear part of Φ, moved over to the filters.
+    moved = [np.ascontiguousarray(stack.adjoint(filters).reshape(-1, filters[0].size).T) for stack in operators.stacks]
+    width = n_filters * len(operators) + len(operators.stacks) * images[:1].size
+    n_rows = max(1, BLOCK_BYTES // (width * images.dtype.itemsize))
+    largest = np.empty((len(images), n_filters), np.result_type(images, filters))
+    for start in range(0, len(images), n_rows):
+        block = images[start : start + n_rows]
+        parts = [
+            (part.reshape(len(block), -1) @ columns).reshape(len(block), n_filters, -1).max(axis=2)
+            for part, columns in zip(operators.altered(block), moved, strict=True)
+        ]
+        largest[start : start + n_rows] = np.max(parts, axis=0)
+    return largest
+
+
 def _group_by_alteration(members, image_shape):
-    """{alteration: [(resampling matrix, member), ...]} without members that do the same to images of this shape."""
+    """Map each alteration to its (resampling matrix, member), without members that have the same effect."""
     parts: dict[Member, list] = {}
     seen = set()
     for member in members:
@@ -128,12 +196,12 @@ def _group_by_alteration(members, image_shape):
 
 
 def list_alterations(members: Sequence[Member]) -> list[Member]:
-    """The distinct alterations that members begin with, in the order of `Operators.alterations`."""
+    """List the distinct alterations that members begin with, in the order of `Operators.alterations`."""
     return list(dict.fromkeys(split_at_last_alteration(member)[0] for member in members))
 
 
 def alter(images: np.ndarray, alteration: Member) -> np.ndarray:
-    """Images (n, h, w[, c]) after the steps of an alteration."""
+    """Apply the steps of an alteration to images (n, h, w[, c])."""
     for step in alteration:
         images = step.alter(images) if isinstance(step, Alteration) else _resample(images, step)
     return images
@@ -144,7 +212,7 @@ def _resample(images, step: Warp | Displacement):
 
 
 def as_floats(arrays: np.ndarray, image_shape: tuple[int, int]) -> np.ndarray:
-    """Arrays (n, h, w[, c]) as floats of their own precision; anything else than that shape is an error."""
+    """Return arrays (n, h, w[, c]) as floats of their own precision; any other shape is an error."""
     arrays = np.asarray(arrays)
     if arrays.ndim not in (3, 4) or arrays.shape[1:3] != image_shape:
         raise ValueError(

@@ -1,84 +1,157 @@
-"""Transformation sets written as text, for command lines and forms: `rotations:24,shifts:2,reflections`."""
+"""Transformation sets written as text, for command lines and forms: `rotations:24,shifts:2,reflections`.
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+Every set declares its word and the parameters that follow it as `text_form` in its own file. The text says nothing
+about borders, so both directions take the border as an argument.
+"""
 
-from invariance.transformations.geometric import Elastic, Perspective, Reflections, Rotations, Scales, Shears, Shifts
-from invariance.transformations.morphology import Morphology
-from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination
-from invariance.transformations.sets import Identity, TransformationSet
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import invariance.transformations as package
+from invariance.transformations.sets import Product, TransformationSet, with_border
 
 
-class Word(NamedTuple):
-    """A set that can be written as text: what it makes, the parameters after the word, and whether any number may."""
-
-    make: Callable[..., TransformationSet]
-    parameters: tuple[str, ...]
-    example: str
-    takes_any_number: bool = False
-
-    @property
-    def meaning(self) -> str:
-        """What the set is, in the words of its class."""
-        return (self.make.__doc__ or "").partition("\n")[0].replace("`", "")
+def _public_sets() -> Iterator[type[TransformationSet]]:
+    """Yield the transformation sets among the public names of the package."""
+    for name in package.__all__:
+        thing = getattr(package, name)
+        if isinstance(thing, type) and issubclass(thing, TransformationSet):
+            yield thing
 
 
 # `Affine` (matrices) and `Custom` (functions) have no text form: they are made in Python.
-WORDS = {
-    "rotations": Word(Rotations, ("n", "limit"), "rotations:24"),
-    "shifts": Word(Shifts, ("reach", "step"), "shifts:2"),
-    "reflections": Word(Reflections, ("axis",), "reflections:both"),
-    "scales": Word(Scales, ("n", "limit"), "scales:3:1.25"),
-    "shears": Word(Shears, ("n", "limit", "axis"), "shears:3:10"),
-    "perspective": Word(Perspective, ("n", "tilt"), "perspective:4:0.2"),
-    "elastic": Word(Elastic, ("n", "strength", "smoothness"), "elastic:4:1.5"),
-    "morphology": Word(Morphology, ("operations",), "morphology:erode:dilate", takes_any_number=True),
-    "brightness": Word(Brightness, ("n", "limit"), "brightness:3:0.2"),
-    "contrast": Word(Contrast, ("n", "limit"), "contrast:3:1.5"),
-    "gamma": Word(Gamma, ("n", "limit"), "gamma:3:1.5"),
-    "illumination": Word(Illumination, ("widths",), "illumination:8:16", takes_any_number=True),
-    "identity": Word(Identity, (), "identity"),
+WORDS: dict[str, type[TransformationSet]] = {
+    kind.text_form.word: kind for kind in _public_sets() if kind.text_form.word
 }
 
 
-def parse_transformations(text: str) -> TransformationSet:
-    """The transformation set that a text describes; a comma multiplies sets, as `*` does.
+def describe_word(word: str) -> str:
+    """Describe the set behind a word of `WORDS` in one sentence: the summary of its class."""
+    return (WORDS[word].__doc__ or "").partition("\n")[0].replace("`", "")
 
+
+def parse_transformations(text: str, border: str | None = None) -> TransformationSet:
+    """Build the transformation set that a text describes.
+
+    Parameters
+    ----------
+    text : str
+        Words of `WORDS`, each followed by its parameters after colons. A comma multiplies sets, as `*` does.
+    border : {"zero", "edge", "reflect", "wrap"}, default=None
+        Border of all parts that look beyond the image; None keeps the default of each set.
+
+    Returns
+    -------
+    phi : TransformationSet
+
+    See Also
+    --------
+    format_transformations : The inverse.
+
+    Examples
+    --------
     >>> parse_transformations("rotations:24,shifts:2")
     Rotations(n=24) * Shifts(reach=2)
     """
-    first, *others = [_parse_part(part.strip()) for part in text.split(",")]
-    for other in others:
-        first = first * other
-    return first
+    phi, *factors = [_parse_part(part.strip()) for part in text.split(",")]
+    for factor in factors:
+        phi = phi * factor
+    return phi if border is None else with_border(phi, border)
+
+
+def format_transformations(phi: TransformationSet, border: str | None = None) -> str:
+    """Write a transformation set as the shortest text from which `parse_transformations` builds it again.
+
+    Parameters
+    ----------
+    phi : TransformationSet
+    border : {"zero", "edge", "reflect", "wrap"}, default=None
+        The border that `parse_transformations` will be given.
+
+    Returns
+    -------
+    text : str
+        The text, or `repr(phi)` if no text describes the set: a union, a closure, a sample, or a parameter that
+        cannot be written.
+
+    Examples
+    --------
+    >>> from invariance import Rotations, Shifts
+    >>> format_transformations(Rotations(5, limit=15.0) * Shifts(2))
+    'rotations:5:15,shifts:2'
+    >>> format_transformations(Rotations(4) | Shifts(2))
+    'Rotations(n=4) | Shifts(reach=2)'
+    """
+    try:
+        text = ",".join(_format_part(factor) for factor in _factors(phi))
+        found = parse_transformations(text, border)
+    except (TypeError, ValueError):  # no word, or parameters that are refused
+        return repr(phi)
+    return text if list(map(_identify, _factors(found))) == list(map(_identify, _factors(phi))) else repr(phi)
 
 
 def _parse_part(part: str) -> TransformationSet:
-    name, *values = [piece.strip() for piece in part.split(":")]
-    word = WORDS.get(name.lower()) or WORDS.get(f"{name.lower()}s")
-    if word is None:
+    """Build one factor from its word and values."""
+    name, *pieces = [piece.strip() for piece in part.split(":")]
+    kind = WORDS.get(name.lower()) or WORDS.get(f"{name.lower()}s")
+    if kind is None:
         raise ValueError(f"{name!r} is not a known set of transformations. Known words: {', '.join(WORDS)}.")
-    numbers = [_parse_value(value) for value in values]
-    if word.takes_any_number:
-        settings: dict[str, Any] = {word.parameters[0]: tuple(numbers)} if numbers else {}
-    elif len(numbers) > len(word.parameters):
-        allowed = f"at most {len(word.parameters)} ({', '.join(word.parameters)})" if word.parameters else "none"
-        raise ValueError(f"{part!r} has {len(numbers)} values, but {name!r} takes {allowed}. Example: {word.example}.")
+    form, values = kind.text_form, [_parse_value(piece) for piece in pieces]
+    if form.takes_any_number:
+        settings: dict[str, Any] = {form.parameters[0]: tuple(values)} if values else {}
+    elif len(values) > len(form.parameters):
+        allowed = f"at most {len(form.parameters)} ({', '.join(form.parameters)})" if form.parameters else "none"
+        raise ValueError(f"{part!r} has {len(values)} values, but {name!r} takes {allowed}. Example: {form.example}.")
     else:
-        settings = dict(zip(word.parameters, numbers, strict=False))
-    phi = word.make(**settings)
+        settings = dict(zip(form.parameters, values, strict=False))
+    phi = kind(**settings)
     try:
-        # A set checks its parameters when it lists its members: a wrong one is to be found here, not after an hour.
+        # A set checks its parameters when it lists its members: a wrong one must be found here, not after an hour.
         phi.members((2, 2))
     except ValueError as error:
-        raise ValueError(f"{part!r} is not a set of transformations: {error} Example: {word.example}.") from error
+        raise ValueError(f"{part!r} is not a set of transformations: {error} Example: {form.example}.") from error
     return phi
 
 
 def _parse_value(text: str) -> int | float | str:
+    """Read a value as a whole number, else as a number, else as a word."""
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
     return text
+
+
+def _factors(phi: TransformationSet) -> list[TransformationSet]:
+    """List the factors of a product in order; products are associative."""
+    return [*_factors(phi.left), *_factors(phi.right)] if isinstance(phi, Product) else [phi]
+
+
+def _format_part(phi: TransformationSet) -> str:
+    """Write the word of a set and its values, without defaults at the end."""
+    form, defaults = phi.text_form, inspect.signature(type(phi)).parameters
+    values = [_plain(getattr(phi, name)) for name in form.parameters]
+    while values and values[-1] == defaults[form.parameters[len(values) - 1]].default:
+        values.pop()
+    if form.takes_any_number and values:
+        values = list(values[0])
+    return ":".join([form.word, *map(_format_value, values)])
+
+
+def _format_value(value: Any) -> str:
+    """Write a number as briefly as Python reads it back exactly, without ".0"."""
+    return str(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _identify(phi: TransformationSet) -> tuple:
+    """Return what two equal simple sets have in common: their class and their parameters."""
+    return type(phi), {name: _plain(value) for name, value in phi.get_params(deep=False).items()}
+
+
+def _plain(value: Any) -> Any:
+    """Turn a list or array into a tuple, as `parse_transformations` builds it."""
+    return tuple(np.asarray(value).tolist()) if isinstance(value, list | np.ndarray) else value

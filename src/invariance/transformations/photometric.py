@@ -1,7 +1,7 @@
 """Photometric sets: brightness, contrast, gamma and illumination. They alter values, not places, and are not linear.
 
-Values are not clipped to [0, 1], so that a change and its opposite cancel. Channels are altered alike, contrast and
-illumination each by its own mean.
+Values are not clipped to [0, 1], so that a change and its opposite cancel. All channels are altered in the same way;
+contrast and illumination use the mean of each channel.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,12 +11,22 @@ from scipy import ndimage
 
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.geometric import even_steps
-from invariance.transformations.sets import MAX_MEMBERS, TransformationSet
+from invariance.transformations.sets import MAX_MEMBERS, TextForm, TransformationSet
 from invariance.transformations.steps import Alteration
 
 
 class Brightness(TransformationSet):
-    """`n` constants from -`limit` to `limit` added to the image."""
+    """`n` constants from -`limit` to `limit` added to the image.
+
+    Parameters
+    ----------
+    n : int, default=3
+        The number of constants.
+    limit : float, default=0.2
+        The largest constant, at most 1.
+    """
+
+    text_form = TextForm("brightness", ("n", "limit"), "brightness:3:0.2")
 
     def __init__(self, n: int = 3, limit: float = 0.2):
         self.n = n
@@ -42,30 +52,40 @@ class _LogarithmicFactors(TransformationSet):
 
 
 def brighten(images: np.ndarray, offset: float) -> np.ndarray:
-    """Images with a constant added."""
+    """Add a constant to images."""
     return images + images.dtype.type(offset)
 
 
 def stretch_contrast(images: np.ndarray, factor: float) -> np.ndarray:
-    """Images stretched about their own mean, each channel by itself."""
+    """Stretch images about their own mean, each channel by itself."""
     mean = images.mean(axis=(1, 2), keepdims=True)
     return mean + (images - mean) * images.dtype.type(factor)
 
 
 def apply_gamma(images: np.ndarray, exponent: float) -> np.ndarray:
-    """Images to a power; values below 0 count as 0."""
+    """Raise images to a power; values below 0 count as 0."""
     return np.maximum(images, 0) ** images.dtype.type(exponent)
 
 
 def even_illumination(images: np.ndarray, width: float) -> np.ndarray:
-    """Images divided by their own Gaussian blur of standard deviation `width`, times the mean of that blur."""
+    """Divide images by their own Gaussian blur of standard deviation `width` and multiply by the mean of that blur."""
     blurred = ndimage.gaussian_filter(images, (0, width, width, *(0,) * (images.ndim - 3)), mode="nearest")
     # Where the blur is (nearly) black there is nothing to divide by: 1/255 is one grey level of an 8-bit image.
     return images * (blurred.mean(axis=(1, 2), keepdims=True) / np.maximum(blurred, images.dtype.type(1 / 255)))
 
 
 class Contrast(_LogarithmicFactors):
-    """`n` stretches of the image about its own mean, from 1/`limit` to `limit`."""
+    """`n` stretches of the image about its own mean, from 1/`limit` to `limit`.
+
+    Parameters
+    ----------
+    n : int, default=3
+        The number of factors, evenly on a logarithmic scale.
+    limit : float, default=1.5
+        The largest factor, from 1 to 100.
+    """
+
+    text_form = TextForm("contrast", ("n", "limit"), "contrast:3:1.5")
 
     _alter = staticmethod(stretch_contrast)
 
@@ -75,7 +95,17 @@ class Contrast(_LogarithmicFactors):
 
 
 class Gamma(_LogarithmicFactors):
-    """`n` powers of the image from 1/`limit` to `limit`; for images in [0, 1]."""
+    """`n` powers of the image from 1/`limit` to `limit`; for images in [0, 1].
+
+    Parameters
+    ----------
+    n : int, default=3
+        The number of exponents, evenly on a logarithmic scale.
+    limit : float, default=1.5
+        The largest exponent, from 1 to 100.
+    """
+
+    text_form = TextForm("gamma", ("n", "limit"), "gamma:3:1.5")
 
     _alter = staticmethod(apply_gamma)
 
@@ -87,9 +117,18 @@ class Gamma(_LogarithmicFactors):
 class Illumination(TransformationSet):
     """The image divided by its Gaussian blurs of the given `widths` in pixels, [Laptev15] fig. 6.
 
+    Parameters
+    ----------
+    widths : sequence of float, default=(8.0, 16.0)
+        Standard deviations of the blurs in pixels, one member per width.
+
+    Notes
+    -----
     Differs from [Laptev15]: the result is multiplied by the mean of the blur, so that the largest response over the
-    set compares images of about one brightness.
+    set compares images of about the same brightness.
     """
+
+    text_form = TextForm("illumination", ("widths",), "illumination:8:16", takes_any_number=True)
 
     def __init__(self, widths: Sequence[float] = (8.0, 16.0)):
         self.widths = widths

@@ -1,7 +1,7 @@
-"""How invariant is a representation? Distances within orbits beside distances between images, [Wibisono10] sec. 6.2.
+"""How invariant is a representation? Distances within orbits against distances between images, [Wibisono10] sec. 6.2.
 
 Every image is transformed by every member of Φ. A representation that ignores Φ puts the versions of one image close
-together, and those of different images apart.
+together, and the versions of different images apart.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,22 @@ from scipy.stats import rankdata
 
 from invariance.transformations.sets import TransformationSet
 
+# All pairs of this many versions are 8 million distances, which take 64 MB.
 MAX_VERSIONS = 4000
 
 
 @dataclass(frozen=True)
 class InvarianceProfile:
-    """Distances between versions of one image (`within`) and between versions of different images (`between`).
+    """Distances between versions of one image and between versions of different images.
 
-    Both are sorted. For a representation they are Euclidean, for a kernel √(2 - 2 k) of the normalised kernel k.
+    They are Euclidean for a representation, √(2 - 2 k) for a kernel, where k is the normalized kernel.
+
+    Attributes
+    ----------
+    within : ndarray
+        Sorted distances between versions of one image.
+    between : ndarray
+        Sorted distances between versions of different images.
     """
 
     within: np.ndarray
@@ -41,7 +49,17 @@ class InvarianceProfile:
         return float(1 - n_smaller / (len(self.within) * len(self.between)))
 
     def quantiles(self, n: int = 101) -> tuple[np.ndarray, np.ndarray]:
-        """`n` equally spaced quantiles of `within` and of `between`: the two axes of a Q-Q plot."""
+        """Compute equally spaced quantiles of both kinds of distances, the two axes of a Q-Q plot.
+
+        Parameters
+        ----------
+        n : int, default=101
+            The number of quantiles.
+
+        Returns
+        -------
+        within, between : ndarray of shape (n,)
+        """
         levels = np.linspace(0, 1, n)
         return np.quantile(self.within, levels), np.quantile(self.between, levels)
 
@@ -57,10 +75,21 @@ class InvarianceProfile:
 def invariance_profile(
     representation: Callable | Any, images: np.ndarray, phi: TransformationSet | Callable
 ) -> InvarianceProfile:
-    """Compare distances within the orbits of images (n, h, w[, c]) under Φ with those between images.
+    """Compare distances within the orbits of images under Φ with distances between images.
 
-    `representation` is a fitted transformer, a kernel of the library (it has `diag`), or a function from images to
-    vectors. `phi` is a set of transformations, or a function from images to orbits (n, T, h, w[, c]).
+    Parameters
+    ----------
+    representation : transformer, kernel or callable
+        A fitted transformer, a kernel with `diag`, or a function from images to vectors.
+    images : ndarray of shape (n, h, w) or (n, h, w, c)
+        At least two images.
+    phi : TransformationSet or callable
+        A set with at least two members, or a function from images to orbits of shape (n, T, h, w) or (n, T, h, w, c).
+
+    Returns
+    -------
+    profile : InvarianceProfile
+        With both kinds of distances, their `ratio` and `separation`, and a `sentence` that explains them.
     """
     images = np.asarray(images)
     if images.ndim not in (3, 4) or len(images) < 2:
@@ -82,7 +111,7 @@ def invariance_profile(
 
 
 def _distances(representation: Any, versions: np.ndarray) -> np.ndarray:
-    """Distances (m, m) of all versions."""
+    """Compute the distances (m, m) of all versions."""
     if hasattr(representation, "distances"):
         return representation.distances(versions)
     if hasattr(representation, "diag"):

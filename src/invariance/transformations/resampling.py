@@ -1,4 +1,4 @@
-"""A resampling is a linear map: one sparse row of interpolation weights for each pixel of the result."""
+"""A resampling is a linear map: one sparse row of interpolation weights per pixel of the result."""
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,16 @@ SNAP = 1e-7
 
 
 def pixel_grid(image_shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (y, x) of all pixels, measured from the centre of the image, each (h*w,) float64."""
+    """Return the coordinates of all pixels, measured from the centre of the image.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+
+    Returns
+    -------
+    y, x : ndarray of shape (h w,), float64
+    """
     height, width = image_shape[:2]
     y, x = np.meshgrid(np.arange(height) - (height - 1) / 2, np.arange(width) - (width - 1) / 2, indexing="ij")
     return y.ravel(), x.ravel()
@@ -20,7 +29,20 @@ def pixel_grid(image_shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
 def resampling_matrix(
     y: np.ndarray, x: np.ndarray, image_shape: tuple[int, ...], border: str, interpolation: str
 ) -> sparse.csr_matrix:
-    """Sparse (h*w, h*w) matrix whose row p interpolates the image at source position (y[p], x[p]) from the centre."""
+    """Build the matrix whose row p interpolates the image at the source position (y[p], x[p]).
+
+    Parameters
+    ----------
+    y, x : ndarray of shape (h w,)
+        Source positions, measured from the centre of the image.
+    image_shape : tuple of int
+    border : {"zero", "edge", "reflect", "wrap"}
+    interpolation : {"linear", "nearest"}
+
+    Returns
+    -------
+    matrix : sparse matrix of shape (h w, h w)
+    """
     height, width = image_shape[:2]
     rows, row_weights = _neighbours(y + (height - 1) / 2, height, border, interpolation)
     cols, col_weights = _neighbours(x + (width - 1) / 2, width, border, interpolation)
@@ -38,7 +60,7 @@ def resampling_matrix(
 
 
 def _neighbours(position, size, border, interpolation):
-    """Indices and weights of the pixels that a position along one axis is interpolated from."""
+    """Find indices and weights of the pixels from which positions along one axis are interpolated."""
     nearest = np.rint(position)
     if interpolation == "nearest":
         return _inside(np.array([nearest]), np.ones((1, len(position))), size, border)

@@ -1,11 +1,12 @@
 """The algebra of transformation sets Φ: product, union, closure, sub-sampling.
 
-A set is a small specification that holds parameters only, an sklearn estimator so that `get_params`, `clone` and
-`GridSearchCV` work on it. Its members are found when an image shape is known; the identity always comes first.
+A set is a small specification that holds parameters only, a scikit-learn estimator so that `get_params`, `clone` and
+`GridSearchCV` work on it. Its members are listed when an image shape is known; the identity always comes first.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -19,37 +20,106 @@ from invariance.transformations.steps import IDENTITY, Alteration, Member, compo
 MAX_MEMBERS = 10_000
 
 
+class TextForm(NamedTuple):
+    """How a set is written as text (see parsing.py), for example `rotations:24`.
+
+    Attributes
+    ----------
+    word : str
+        The word that stands for the set; empty if the set cannot be written as text.
+    parameters : tuple of str
+        Names of the parameters whose values follow the word, in this order, separated by colons.
+    example : str
+        A text that describes a set of this kind.
+    takes_any_number : bool
+        Whether all values after the word belong to one parameter, which is a sequence.
+    """
+
+    word: str = ""
+    parameters: tuple[str, ...] = ()
+    example: str = ""
+    takes_any_number: bool = False
+
+
 class TransformationSet(BaseEstimator):
-    """A set Φ of transformations that do not change what an image shows."""
+    """A set Φ of transformations that do not change what an image shows.
+
+    Subclasses store their parameters in `__init__` and check them in `_list_members`.
+    """
+
+    # A set that can be written as text declares it here; words, help texts and the laws are derived from it.
+    text_form: ClassVar[TextForm] = TextForm()
 
     @abstractmethod
     def _list_members(self, image_shape: tuple[int, int]) -> Iterable[Member]:
-        """Members for images of this shape; may repeat, may lack the identity."""
+        """List the members for images of this shape; they may repeat and may lack the identity."""
 
     def _generators(self) -> tuple[str, ...] | None:
-        """Names of the Lie generators of this set (see generators.py); None where there are only finite steps."""
+        """Name the Lie generators of this set (see generators.py); None if there are only finite steps."""
         return None
 
     def members(self, image_shape: tuple[int, ...]) -> tuple[Member, ...]:
-        """The distinct members for images of this shape, the identity first."""
+        """List the distinct members for images of one shape, the identity first.
+
+        Parameters
+        ----------
+        image_shape : tuple of int
+            Height and width, with or without the number of channels.
+
+        Returns
+        -------
+        members : tuple of Member
+            Each member is a tuple of steps in the order in which they are applied.
+        """
         shape = (check_count("image height", image_shape[0]), check_count("image width", image_shape[1]))
         members = tuple(dict.fromkeys([IDENTITY, *self._list_members(shape)]))
         check_count("the number of members", len(members), at_most=MAX_MEMBERS)
         return members
 
     def operators(self, image_shape: tuple[int, ...]) -> Operators:
-        """What computing with this set needs, for images (h, w) or (h, w, c)."""
+        """Build the operators that compute with this set.
+
+        Parameters
+        ----------
+        image_shape : tuple of int
+            Height and width, with or without the number of channels.
+
+        Returns
+        -------
+        operators : Operators
+            The members as operator stacks, with `apply` and, for linear sets, `adjoint`.
+        """
         return Operators(self.members(image_shape), image_shape)
 
     def closure(self) -> "Closure":
-        """{φ∘ψ}, [Laptev15] eq. (4): the largest response over it changes less under Φ than that over Φ.
+        """Compose every two members, [Laptev15] eq. (4): {φ∘ψ}.
 
-        Differs from [Laptev15]: it calls that response invariant, but {φ∘ψ∘χ} is {φ∘ψ} only in a group.
+        The largest response over the closure changes less under Φ than the largest response over Φ.
+
+        Returns
+        -------
+        closure : Closure
+
+        Notes
+        -----
+        Differs from [Laptev15]: the paper calls that response invariant, but {φ∘ψ∘χ} equals {φ∘ψ} only in a group.
         """
         return Closure(self)
 
     def subsample(self, n_members: int, random_state: RandomState = 0) -> "Subsample":
-        """At most `n_members` members drawn at random, the identity among them."""
+        """Draw members at random.
+
+        Parameters
+        ----------
+        n_members : int
+            The largest number of members, the identity included.
+        random_state : None, int, Generator or RandomState, default=0
+            Seed of the draw.
+
+        Returns
+        -------
+        subsample : Subsample
+        """
         return Subsample(self, n_members, random_state)
 
     def __mul__(self, other: "TransformationSet") -> "Product":
@@ -62,6 +132,8 @@ class TransformationSet(BaseEstimator):
 class Identity(TransformationSet):
     """Nothing is irrelevant: the set of the identity alone."""
 
+    text_form = TextForm("identity", (), "identity")
+
     def _list_members(self, image_shape):
         return []
 
@@ -70,7 +142,13 @@ class Identity(TransformationSet):
 
 
 class Product(TransformationSet):
-    """Every φ∘ψ, φ from `left` and ψ from `right`: ψ is applied first."""
+    """Every φ∘ψ with φ from `left` and ψ from `right`; ψ is applied first.
+
+    Parameters
+    ----------
+    left, right : TransformationSet
+        The factors; `left * right` builds the same set.
+    """
 
     def __init__(self, left: TransformationSet, right: TransformationSet):
         self.left = left
@@ -89,7 +167,13 @@ class Product(TransformationSet):
 
 
 class Union(TransformationSet):
-    """The members of either set."""
+    """The members of either set.
+
+    Parameters
+    ----------
+    left, right : TransformationSet
+        The sets; `left | right` builds the same set.
+    """
 
     def __init__(self, left: TransformationSet, right: TransformationSet):
         self.left = left
@@ -106,14 +190,34 @@ class Union(TransformationSet):
 
 
 def parts_of(phi: TransformationSet) -> list[TransformationSet]:
-    """The simple sets that products, unions, closures and samples of sets are made of."""
+    """List the simple sets that products, unions, closures and samples are made of.
+
+    Parameters
+    ----------
+    phi : TransformationSet
+
+    Returns
+    -------
+    parts : list of TransformationSet
+        From left to right; `[phi]` if it is simple itself.
+    """
     if isinstance(phi, Product | Union):
         return [*parts_of(phi.left), *parts_of(phi.right)]
     return parts_of(phi.base) if isinstance(phi, Closure | Subsample) else [phi]
 
 
 def with_border(phi: TransformationSet, border: str) -> TransformationSet:
-    """The set with another border ("zero", "edge", "reflect", "wrap") for all parts that look beyond the image."""
+    """Copy a set with another border for all parts that look beyond the image.
+
+    Parameters
+    ----------
+    phi : TransformationSet
+    border : {"zero", "edge", "reflect", "wrap"}
+
+    Returns
+    -------
+    changed : TransformationSet
+    """
     changed = clone(phi)
     for part in parts_of(changed):
         if hasattr(part, "border"):
@@ -122,13 +226,19 @@ def with_border(phi: TransformationSet, border: str) -> TransformationSet:
 
 
 def _join_generators(left, right):
-    """Generators of both sets, each once; None as soon as one of them has only finite steps."""
+    """Join the generators of both sets, each once; None as soon as one of them has only finite steps."""
     names = left._generators(), right._generators()
     return None if None in names else tuple(dict.fromkeys([*names[0], *names[1]]))
 
 
 class Closure(TransformationSet):
-    """Every φ∘ψ with φ and ψ from one set, [Laptev15] eq. (4)."""
+    """Every φ∘ψ with φ and ψ from one set, [Laptev15] eq. (4).
+
+    Parameters
+    ----------
+    base : TransformationSet
+        The set; `base.closure()` builds the same set.
+    """
 
     def __init__(self, base: TransformationSet):
         self.base = base
@@ -141,7 +251,17 @@ class Closure(TransformationSet):
 
 
 class Subsample(TransformationSet):
-    """At most `n_members` members of a set drawn at random, the identity among them."""
+    """At most `n_members` members of a set drawn at random, the identity among them.
+
+    Parameters
+    ----------
+    base : TransformationSet
+        The set; `base.subsample(n_members)` builds the same set.
+    n_members : int
+        The largest number of members, the identity included.
+    random_state : None, int, Generator or RandomState, default=0
+        Seed of the draw.
+    """
 
     def __init__(self, base: TransformationSet, n_members: int, random_state: RandomState = 0):
         self.base = base
@@ -159,9 +279,14 @@ class Subsample(TransformationSet):
 
 
 class Custom(TransformationSet):
-    """Any functions of one image (h, w) or (h, w, c) that keep its shape; the identity is added.
+    """Any functions of one image that keep its shape; the identity is added.
 
     Such a set is never treated as linear, and a model that uses it cannot be saved: no code is stored in files.
+
+    Parameters
+    ----------
+    functions : sequence of callables
+        Each takes an image (h, w) or (h, w, c) and returns an array of the same shape.
     """
 
     def __init__(self, functions: Sequence[Callable[[np.ndarray], np.ndarray]]):
@@ -177,5 +302,5 @@ class Custom(TransformationSet):
 
 
 def call_on_each(images: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A function of one image, on many."""
+    """Apply a function of one image to many images (n, h, w[, c])."""
     return np.stack([np.asarray(function(image)) for image in images])

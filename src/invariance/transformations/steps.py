@@ -20,7 +20,15 @@ DECIMALS = 7
 
 @dataclass(frozen=True, eq=False)
 class Warp:
-    """Reads each pixel p of the result at matrix @ p of the source; p = (x, y, 1) from the centre, in pixels."""
+    """A homography that reads each pixel p of the result at `homography @ p` of the source.
+
+    Attributes
+    ----------
+    coefficients : tuple of 9 floats
+        The homography, row by row; it acts on p = (x, y, 1) in pixels from the centre.
+    border : {"zero", "edge", "reflect", "wrap"}
+    interpolation : {"linear", "nearest"}
+    """
 
     coefficients: tuple[float, ...]
     border: str
@@ -28,7 +36,7 @@ class Warp:
 
     @classmethod
     def from_matrix(cls, matrix: np.ndarray, border: str = "zero", interpolation: str = "linear") -> "Warp":
-        """The warp of a 3 x 3 homography; it does not matter how that is scaled."""
+        """Build the warp of a 3 x 3 homography, whatever its scale."""
         matrix = np.asarray(matrix, dtype=np.float64)
         return cls(tuple((matrix / matrix[2, 2]).ravel().tolist()), border, interpolation)
 
@@ -53,11 +61,11 @@ class Warp:
         return np.allclose(self.homography, np.eye(3), rtol=0, atol=10.0**-DECIMALS)
 
     def then(self, later: "Warp") -> "Warp":
-        """Both warps, `later` after this one, as one warp that interpolates once."""
+        """Compose two warps, `later` after this one, into one that interpolates once."""
         return Warp.from_matrix(self.homography @ later.homography, self.border, self.interpolation)
 
     def matrix(self, image_shape: tuple[int, ...]) -> sparse.csr_matrix:
-        """The warp as a sparse (h*w, h*w) matrix."""
+        """Return the warp as a sparse matrix of shape (h w, h w)."""
         y, x = pixel_grid(image_shape)
         source_x, source_y, depth = self.homography @ np.stack([x, y, np.ones_like(x)])
         # Points at or behind the horizon of a strong perspective have no source: they are read far outside.
@@ -67,7 +75,18 @@ class Warp:
 
 @dataclass(frozen=True)
 class Displacement:
-    """Moves every pixel by a smooth random field of the given root mean square `strength` in pixels."""
+    """A smooth random field that moves every pixel.
+
+    Attributes
+    ----------
+    seed : tuple of int
+    strength : float
+        Root mean square displacement in pixels.
+    smoothness : float
+        Standard deviation in pixels of the Gaussian that smooths the field.
+    border : {"zero", "edge", "reflect", "wrap"}
+    interpolation : {"linear", "nearest"}
+    """
 
     seed: tuple[int, ...]
     strength: float
@@ -76,7 +95,7 @@ class Displacement:
     interpolation: str
 
     def matrix(self, image_shape: tuple[int, ...]) -> sparse.csr_matrix:
-        """The displacement as a sparse (h*w, h*w) matrix."""
+        """Return the displacement as a sparse matrix of shape (h w, h w)."""
         height, width = image_shape[:2]
         noise = np.random.default_rng(self.seed).standard_normal((2, height, width))
         field = ndimage.gaussian_filter(noise, (0, self.smoothness, self.smoothness), mode="reflect")
@@ -88,13 +107,20 @@ class Displacement:
 
 @dataclass(frozen=True)
 class Alteration:
-    """A map of images that is not a resampling: `function(images, *parameters)`, images (n, h, w) or (n, h, w, c)."""
+    """A map of images that is not a resampling.
+
+    Attributes
+    ----------
+    function : callable
+        Called with images (n, h, w) or (n, h, w, c) and the parameters; returns an array of the same shape.
+    parameters : tuple
+    """
 
     function: Callable[..., np.ndarray]
     parameters: tuple = ()
 
     def alter(self, images: np.ndarray) -> np.ndarray:
-        """The altered images, of the same shape and kind of number."""
+        """Return the altered images, of the same shape and dtype."""
         altered = np.asarray(self.function(images, *self.parameters))
         if altered.shape != images.shape:
             raise ValueError(
@@ -110,7 +136,7 @@ IDENTITY: Member = ()
 
 
 def compose(first: Member, later: Member) -> Member:
-    """The member that applies `first`, then `later`; neighbouring warps of one kind become one warp."""
+    """Build the member that applies `first`, then `later`; neighbouring warps of one kind become one warp."""
     steps = list(first)
     for step in later:
         last = steps[-1] if steps else None
@@ -128,13 +154,13 @@ def compose(first: Member, later: Member) -> Member:
 
 
 def split_at_last_alteration(member: Member) -> tuple[Member, Member]:
-    """(what must be done to the images, the linear rest that may be done to the filters instead)."""
+    """Split a member into the steps that images must take and the linear rest that filters can take instead."""
     last = max((i for i, step in enumerate(member) if isinstance(step, Alteration)), default=-1)
     return member[: last + 1], member[last + 1 :]
 
 
 def resampling_of(steps: Member, image_shape: tuple[int, int]) -> sparse.csr_matrix:
-    """The sparse (h*w, h*w) matrix of linear steps."""
+    """Return the sparse matrix of shape (h w, h w) of linear steps."""
     matrix = sparse.identity(image_shape[0] * image_shape[1], format="csr")
     for step in steps:
         assert not isinstance(step, Alteration), "an alteration is not a resampling"
