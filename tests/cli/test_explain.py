@@ -13,9 +13,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from invariance import models
 from invariance.cli import main
 from invariance.datasets import make_membranes
-from invariance.methods import METHODS, ImageClassifier, read_images
-from invariance.report.answers import ask
-from invariance.report.explanation import changes, explain, explain_answers
+from invariance.methods import ImageClassifier, evaluate, get_method, get_methods, method_names, read_images
+from invariance.report.explanation import changes, explain, explain_evaluated
 from invariance.report.explanation.written import write_out
 from invariance.segmentation import JungleSegmenter
 from invariance.tangents import TangentDistance
@@ -23,14 +22,15 @@ from invariance.tradeoff import ImageKernel, TradeoffClassifier
 from invariance.transformations import Identity, Rotations, Shifts
 
 NAMES = ("across", "down", "slanted")
-SECTIONS = ("How often it is right", "Right and wrong", "How sure it is", "What changes its answers")
+SECTIONS = ("Accuracy", "Examples", "Calibration", "What changes its predictions")
+METHODS = method_names()
 SHOWN_WITH_IMAGES = {
-    "jungle": "likes it best",
-    "codebook": "speaks for class",
-    "hierarchy": "speaks most for it",
-    "tangent": "Framed in orange",
-    "texture": "Framed in orange",
-    "objects": "Framed in orange",
+    "jungle": "responds to it most",
+    "codebook": "large weight for class",
+    "hierarchy": "template of the last layer with the largest weight",
+    "tangent": "orange frame",
+    "texture": "orange frame",
+    "objects": "orange frame",
     "tradeoff": "kernels by their mean share",
 }
 
@@ -47,8 +47,8 @@ def stripes(n_each, seed, side=24):
     return [np.clip(photo, 0, 1).astype(np.float32) for photo in photos], labels
 
 
-def few_kernels(phi, facts, common):
-    """A trade-off that is learned in no time."""
+def few_kernels(plan, facts, common):
+    """A trade-off that is fitted in no time."""
     kernels = [
         ImageKernel(TangentDistance(set_), 16, name) for set_, name in ((Identity(), "pixels"), (None, "tangents"))
     ]
@@ -65,10 +65,12 @@ def fitted():
     """A model of every method."""
     task, large_task = stripes(12, 0), stripes(4, 0, side=64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(METHODS, "tradeoff", METHODS["tradeoff"]._replace(make=few_kernels))
+        patch.setattr(get_method("tradeoff"), "make", few_kernels, raising=False)
         return {
-            name: ImageClassifier(name, n_jobs=1, random_state=0).fit(*(large_task if method.min_side > 1 else task))
-            for name, method in METHODS.items()
+            method.name: ImageClassifier(method.name, n_jobs=1, random_state=0).fit(
+                *(large_task if method.min_side > 1 else task)
+            )
+            for method in get_methods()
         }
 
 
@@ -92,7 +94,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_explained_with_images(method, fitted):
     page = explain(fitted[method], *stripes(4, 1)).to_html()
-    for heading in (*SECTIONS, "What was learned", "To repeat it"):
+    for heading in (*SECTIONS, "What does not matter to it", "What was learned", "Reproduce it"):
         assert f">{heading}</h2>" in page
     assert SHOWN_WITH_IMAGES[method] in page
     assert f"<td>method</td><td>&#x27;{method}&#x27;</td>" in page
@@ -102,26 +104,26 @@ def test_every_method_is_explained_with_images(method, fitted):
 @pytest.mark.parametrize("method", METHODS)
 def test_without_images_the_report_says_how_to_get_the_rest(method, fitted):
     page = explain(fitted[method]).to_html()
-    assert "--on FOLDER" in page
+    assert "--data FOLDER" in page
     assert "What was learned" in page
     assert not any(heading in page for heading in SECTIONS)
 
 
-def test_the_same_answers_and_seed_give_the_same_page(fitted):
-    answers = ask(fitted["tradeoff"], *stripes(4, 1))
-    pages = [explain_answers(fitted["tradeoff"], answers, random_state=seed).to_html() for seed in (3, 3)]
+def test_the_same_evaluation_and_seed_give_the_same_page(fitted):
+    evaluation = evaluate(fitted["tradeoff"], *stripes(4, 1))
+    pages = [explain_evaluated(fitted["tradeoff"], evaluation, random_state=seed).to_html() for seed in (3, 3)]
     assert pages[0] == pages[1]
 
 
-def test_wrong_answers_are_shown_the_surest_first(fitted):
+def test_wrong_evaluation_are_shown_the_surest_first(fitted):
     photos, labels = stripes(4, 1)
     moved = np.roll(labels, 4)  # every label is wrong
-    answers = ask(fitted["tradeoff"], photos, moved)
-    page = explain_answers(fitted["tradeoff"], answers).to_html()
-    assert "No answer is right." in page
-    shown = re.findall(r"<span>said (\w+), (\d+)%</span><span>is (\w+)</span>", page)
+    evaluation = evaluate(fitted["tradeoff"], photos, moved)
+    page = explain_evaluated(fitted["tradeoff"], evaluation).to_html()
+    assert "No prediction is correct." in page
+    shown = re.findall(r"<span>predicted (\w+), (\d+)%</span><span>is (\w+)</span>", page)
     assert len(shown) == 12
-    assert all(said != true for said, _, true in shown)
+    assert all(predicted != true for predicted, _, true in shown)
     sure = [int(percent) for _, percent, _ in shown]
     assert sure == sorted(sure, reverse=True)
 
@@ -185,7 +187,7 @@ def test_a_segmenter_is_explained(segmenter):
 def test_the_command_writes_the_report_and_prints_the_figures(fitted, folder, capsys):
     models.save(fitted["tradeoff"], "m.inv")
     (folder / "images" / "down" / "broken.png").write_text("no image")
-    assert main(["explain", "m.inv", "--on", "images", "-o", "r.html", "--json", "--jobs", "1"]) == 0
+    assert main(["explain", "m.inv", "--data", "images", "-o", "r.html", "--json", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     figures = json.loads(out)
     assert err.count("broken.png") == 1
@@ -205,7 +207,7 @@ def test_the_command_explains_a_segmenter(segmenter, folder, capsys):
     models.save(segmenter, "s.inv")
     (folder / "images").mkdir()
     Image.fromarray(np.zeros((30, 30), np.uint8)).save("images/a.png")
-    assert main(["explain", "s.inv", "--on", "images", "-o", "r.html"]) == 0
+    assert main(["explain", "s.inv", "--data", "images", "-o", "r.html"]) == 0
     assert "Images, each beside its labels" in (folder / "r.html").read_text()
 
 
@@ -215,8 +217,8 @@ def test_the_command_explains_a_segmenter(segmenter, folder, capsys):
         (["m.inv", "-o", "r.docx"], "r.docx"),
         (["m.inv", "-o", "no/r.html"], "'no'"),
         (["missing.inv", "-o", "r.html"], "missing.inv"),
-        (["m.inv", "--on", "missing", "-o", "r.html"], "missing"),
-        (["m.inv", "--on", "other", "-o", "r.html"], "'sideways'"),
+        (["m.inv", "--data", "missing", "-o", "r.html"], "missing"),
+        (["m.inv", "--data", "other", "-o", "r.html"], "'sideways'"),
         (["svm.inv", "-o", "r.html"], "LogisticRegression"),
         (["broken.inv", "-o", "r.html"], "broken.inv"),
     ],

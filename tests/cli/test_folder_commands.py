@@ -13,7 +13,7 @@ from invariance import models
 from invariance.cli import fit as fit_command
 from invariance.cli import main
 from invariance.cli import predict as predict_command
-from invariance.methods import METHODS, ImageClassifier, automatic
+from invariance.methods import ImageClassifier, method_names, selection
 from invariance.transformations import Reflections
 
 
@@ -62,6 +62,7 @@ def test_fit_says_what_it_read_and_took_and_that_nothing_was_measured(here, caps
     assert "8 grey images of 2 classes" in out
     assert "1 could not be read" in out
     assert "codebook: visual words" in out
+    assert "reflections (exact)" in out
     assert "not measured" in out
     assert str(here / "m.inv") in out
     assert err.count("\n") == 1
@@ -73,7 +74,7 @@ def test_fit_says_what_it_read_and_took_and_that_nothing_was_measured(here, caps
 
 def test_fit_checks_by_cross_validation_if_asked(here, capsys):
     fill(here / "train")
-    assert main(["fit", "train", "-o", "m.inv", "--method", "codebook", "--check", "--json"]) == 0
+    assert main(["fit", "train", "-o", "m.inv", "--method", "codebook", "--cross-validate", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["method"] == "codebook"
     assert found["held_out"]["n_images"] == 8
@@ -86,23 +87,23 @@ def test_fit_checks_by_cross_validation_if_asked(here, capsys):
 def test_fit_chooses_within_the_budget_and_says_why(here, capsys, monkeypatch):
     fill(here / "train", n=6)
     budgets = []
-    choose = automatic.choose
+    select = selection.select_method
 
-    def note(images, labels, phi, budget, seed, jobs):
+    def note(images, labels, phi, budget, seed):
         budgets.append(budget)
-        return choose(images, labels, phi, budget, seed, jobs)
+        return select(images, labels, phi, budget, seed)
 
-    monkeypatch.setattr(automatic, "choose", note)
+    monkeypatch.setattr("invariance.methods.select_method", note)
     assert main(["fit", "train", "-o", "m.inv", "--budget", "2", "--seed", "3"]) == 0
     assert budgets == [2]
     out = " ".join(capsys.readouterr().out.split())
-    assert "Why: Images held out and classified right" in out
+    assert "Why: Held-out images classified correctly" in out
     assert "95 % interval" in out
     assert models.load(here / "m.inv").random_state == 3
 
 
 def test_the_names_of_methods_are_those_of_the_library():
-    assert {str(name) for name in fit_command.MethodName} == {"auto", *METHODS}
+    assert {str(name) for name in fit_command.MethodName} == {"auto", *method_names()}
 
 
 def test_unreadable_images_are_named_up_to_five_and_then_counted(here, capsys):

@@ -44,14 +44,14 @@ PIXEL = ["fit-pixels", "images", "masks", "-o", "x.inv"]
 PREDICT = ["predict", "m.inv"]
 SEGMENT = ["segment", "p.inv"]
 TO = ["-o", "x.inv"]
-ON = ["explain", "m.inv", "-o", "x.html", "--on"]
+ON = ["explain", "m.inv", "-o", "x.html", "--data"]
 
 # description -> (arguments, what the message must name, a word of the cure)
 MALFORMED = {
     "one class": (["fit", "one", *TO], "'level'", "at least two"),
     "one image of one class": (["fit", "lonely", *TO], "'upright'", "add another"),
     "one image per class": (["compare", "single"], "'level'", "add another"),
-    "two images per class, checked": (["fit", "pairs", *TO, "--check", "--method", "codebook"], "2", "Add images"),
+    "two images per class, checked": (["fit", "pairs", *TO, "--cross-validate", "--method", "codebook"], "2", "Add images"),
     "two images per class, advised": (["advise", "pairs"], "2", "Add images"),
     "no class": (["fit", "void", *TO], "'void'", "sub-folder"),
     "classes without images": (["advise", "hollow"], "hollow/level", "Add some"),

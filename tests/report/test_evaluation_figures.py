@@ -1,4 +1,4 @@
-"""Answers, how far they can be trusted, what changes them, and the parts of a page that show it."""
+"""Evaluations, reliability, what changes predictions, and the parts of a page that show it."""
 
 import base64
 import io
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from invariance.methods.evaluation import Evaluation, evaluate, measure_reliability
 from invariance.report import Report
-from invariance.report.answers import Answers, ask, measure_reliability
 from invariance.report.evaluation_figures import reliability_figure, response_figure
 from invariance.report.explanation.changes import list_changes, respond
 from invariance.report.members import describe_member
@@ -30,40 +30,40 @@ def flat(*values):
     return [np.full((6, 6), value, np.float32) for value in values]
 
 
-def made_answers(codes, given, n_classes):
+def made_evaluation(codes, given, n_classes):
     probabilities = np.full((len(codes), n_classes), 0.1 / (n_classes - 1))
     probabilities[np.arange(len(codes)), given] = 0.9
-    return Answers(flat(*np.zeros(len(codes))), np.array(codes), probabilities, np.arange(n_classes), 2.0)
+    return Evaluation(flat(*np.zeros(len(codes))), np.array(codes), probabilities, np.arange(n_classes), 2.0)
 
 
-def test_answers_are_counted():
-    answers = ask(Brightness(), flat(0.1, 0.2, 0.7, 0.9), ["dark", "light", "light", "light"])
-    np.testing.assert_array_equal(answers.given, [0, 0, 1, 1])
-    np.testing.assert_array_equal(answers.is_right, [True, False, True, True])
-    assert answers.accuracy == 0.75
-    np.testing.assert_array_equal(answers.confusion, [[1, 0], [1, 2]])
-    assert answers.seconds > 0
-    assert answers.image_seconds == answers.seconds / 4
+def test_evaluation_are_counted():
+    evaluation = evaluate(Brightness(), flat(0.1, 0.2, 0.7, 0.9), ["dark", "light", "light", "light"])
+    np.testing.assert_array_equal(evaluation.predicted, [0, 0, 1, 1])
+    np.testing.assert_array_equal(evaluation.is_right, [True, False, True, True])
+    assert evaluation.accuracy == 0.75
+    np.testing.assert_array_equal(evaluation.confusion, [[1, 0], [1, 2]])
+    assert evaluation.seconds > 0
+    assert evaluation.image_seconds == evaluation.seconds / 4
 
 
 def test_the_interval_is_wilsons():
-    answers = made_answers([0] * 10, [0] * 8 + [1] * 2, 2)
-    np.testing.assert_allclose(answers.interval, (0.4901625, 0.9433178), atol=1e-6)
+    evaluation = made_evaluation([0] * 10, [0] * 8 + [1] * 2, 2)
+    np.testing.assert_allclose(evaluation.interval, (0.4901625, 0.9433178), atol=1e-6)
 
 
 def test_a_class_that_was_not_learned_is_named():
     with pytest.raises(ValueError, match=r"not learned 'grey' and 1 other classes; it knows 'dark', 'light'"):
-        ask(Brightness(), flat(0, 0, 1), ["light", "pink", "grey"])
+        evaluate(Brightness(), flat(0, 0, 1), ["light", "pink", "grey"])
 
 
 def test_labels_must_be_as_many_as_images():
     with pytest.raises(ValueError, match="one for each of 2 images"):
-        ask(Brightness(), flat(0, 1), ["dark"])
+        evaluate(Brightness(), flat(0, 1), ["dark"])
     with pytest.raises(ValueError, match="0 images"):
-        ask(Brightness(), [], [])
+        evaluate(Brightness(), [], [])
 
 
-def test_reliability_of_honest_and_of_boastful_answers():
+def test_reliability_of_honest_and_of_boastful_evaluation():
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.3, 1, 20_000)
     honest = measure_reliability(confidence, rng.random(20_000) < confidence)

@@ -58,9 +58,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other 
 def parse_invariance(text: str | None) -> "TransformationSet | None":
     """Return the transformations of `--invariant-to`, or None; images continue beyond their edges."""
     from invariance.transformations.parsing import parse_transformations
-    from invariance.transformations.sets import with_border
 
-    return None if text is None else with_border(parse_transformations(text), "edge")
+    return None if text is None else parse_transformations(text, "edge")
 
 
 def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolder":

@@ -199,7 +199,7 @@ def check_limits(method: Method, facts: Facts, classes: np.ndarray, codes: np.nd
         )
 
 
-def add_copies(images: Any, codes: np.ndarray, plan: Plan) -> tuple[list[np.ndarray], np.ndarray]:
+def add_copies(images: Any, codes: np.ndarray, plan: Plan) -> tuple[Any, np.ndarray]:
     """Return the images with some of their transformed versions, and the codes (n,) of all.
 
     At most 8 versions per image, fewer where they would take more than two gigabytes.

@@ -21,7 +21,6 @@ from invariance.methods.registry import get_method, get_methods
 from invariance.methods.trial import Fold, Trial, cross_validate, draw_folds
 from invariance.transformations import TransformationSet
 from invariance.transformations.parsing import parse_transformations
-from invariance.transformations.sets import with_border
 
 MAX_IMAGES = 1000
 N_FOLDS = 5
@@ -159,7 +158,7 @@ def compare(
     started = time.monotonic()
     deadline = started + check_number("budget", budget, 0)
     phis: dict[str | None, TransformationSet | None] = {None: None}
-    phis.update({text: with_border(parse_transformations(text), "edge") for text in invariances})
+    phis.update({text: parse_transformations(text, "edge") for text in invariances})
     facts = learn_facts(images, encode_labels(labels, len(images))[1])
     folds = draw_folds(labels, N_FOLDS, max_images, random_state)
     chosen, untried = _suitable(facts, len(folds[0][0])) if methods is None else ([*map(get_method, methods)], {})

@@ -51,10 +51,14 @@ class PartPlan(NamedTuple):
     treatment: Treatment
     sentence: str
 
+    @property
+    def text(self) -> str:
+        """The part as for `--invariant-to`, whatever its border."""
+        return format_transformations(self.part, getattr(self.part, "border", None))
+
     def as_json(self) -> dict[str, str]:
         """The part, its treatment and the sentence as strings."""
-        part = format_transformations(self.part)
-        return {"part": part, "treatment": str(self.treatment), "sentence": self.sentence}
+        return {"part": self.text, "treatment": str(self.treatment), "sentence": self.sentence}
 
 
 class Plan(NamedTuple):
@@ -106,8 +110,7 @@ class Plan(NamedTuple):
         """
         for part in self.parts:
             if part.treatment == Treatment.REFUSED:
-                text = format_transformations(part.part)
-                raise ValueError(f"method '{name}' cannot ignore {text}: {part.sentence}")
+                raise ValueError(f"method '{name}' cannot ignore {part.text}: {part.sentence}")
         return self
 
 
@@ -228,7 +231,7 @@ class Method(ABC):
         lost = [part for part in parts_of(self.default_phi) if type(part) not in given | {Identity}]
         if not lost:
             return ""
-        listed = " and ".join(format_transformations(part) for part in lost)
+        listed = " and ".join(format_transformations(part, getattr(part, "border", None)) for part in lost)
         return f" Φ replaces the default of the method: {listed} is no longer ignored."
 
 

@@ -9,7 +9,6 @@ from invariance.methods import Drawing, Evaluation, ImageClassifier, Images, Tab
 from invariance.methods.exhibits import ASKED, OTHER, SAME, Exhibit
 from invariance.report.figures import GREEN, ORANGE, RED
 from invariance.report.report import Report
-from invariance.transformations.parsing import format_transformations
 
 COLOURS = {ASKED: ORANGE, SAME: GREEN, OTHER: RED}
 
@@ -20,7 +19,7 @@ def show_plan(report: Report, classifier: ImageClassifier) -> None:
     origin = "The default of the method." if plan.is_default else "As requested when the model was fitted."
     report.section("What does not matter to it").table(
         ("part of Φ", "treatment", "what that means"),
-        [(format_transformations(part), str(treatment), sentence) for part, treatment, sentence in plan.parts],
+        [tuple(part.as_json().values()) for part in plan.parts],
         origin,
     )
 

@@ -16,7 +16,6 @@ from invariance.report.explanation.pixels import explain_pixels
 from invariance.report.explanation.written import write_out
 from invariance.report.report import Report
 from invariance.segmentation import JungleSegmenter
-from invariance.transformations.parsing import format_transformations
 
 NO_IMAGES = (
     "Accuracy, errors, calibration and what changes the predictions need labelled images: invariance explain MODEL "
@@ -106,7 +105,7 @@ def _summary(classifier: ImageClassifier, evaluation: Evaluation | None) -> str:
 
 def _facts(classifier: ImageClassifier, evaluation: Evaluation | None) -> dict[str, Any]:
     plan = classifier.plan()
-    text = format_transformations(plan.phi)
+    text = ", ".join(part.text for part in plan.parts)
     facts = {
         "method": classifier.method_name,
         "does not matter": f"{text} (default)" if plan.is_default else text,
