@@ -177,7 +177,7 @@ def test_other_models_are_refused():
 def test_a_segmenter_is_explained(segmenter):
     image = make_membranes(1, (40, 50), random_state=3).images[0]
     alone, page = explain(segmenter).to_html(), explain(segmenter, [image]).to_html()
-    assert "--on FOLDER" in alone
+    assert "--data FOLDER" in alone
     assert "each beside its labels" in page
     assert page.count("data:image/png") == 2 + 2  # the colours, the image and its labels
     share = segmenter.predict(image).mean()
@@ -197,7 +197,7 @@ def test_the_command_writes_the_report_and_prints_the_figures(fitted, folder, ca
     assert [entry["path"] for entry in figures["skipped"]] == ["images/down/broken.png"]
     page = (folder / "r.html").read_text()
     assert f"{figures['accuracy']:.1%}" in page
-    assert "invariance explain m.inv -o r.html --seed 0 --on images" in page
+    assert "invariance explain m.inv -o r.html --seed 0 --data images" in page
     assert models.describe("m.inv")["sha256"] in page
     assert main(["explain", "m.inv", "-o", "alone.html"]) == 0
     assert capsys.readouterr().out == f"Report: {folder / 'alone.html'}\n"

@@ -16,7 +16,7 @@ from invariance.segmentation import JungleSegmenter
 N_IMAGES = 6
 LARGEST = 768  # pixels per side of what is labelled for the report; of larger images their middle
 STRENGTH = 0.45  # of the colours over an image
-NO_IMAGES = "What it makes of images is shown with images only: invariance explain MODEL --on FOLDER -o report.html."
+NO_IMAGES = "What it makes of images is shown with images only: invariance explain MODEL --data FOLDER -o report.html."
 
 
 def explain_pixels(
