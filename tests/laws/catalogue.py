@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import invariance
+from invariance.codebooks import BagOfFeatures
 from invariance.descriptors import GradientPyramid
-from invariance.hierarchies import Layer, NeuralResponse
+from invariance.hierarchies import DerivedKernel, Layer, NeuralResponse
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.tradeoff import FeatureKernel, ImageKernel
 from invariance.transformations import (
@@ -166,7 +167,7 @@ ROW_ESTIMATORS = make_all(FITTED_CLASSES, ROW_SETTINGS)
 IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "BagOfFeatures": [{"n_windows": 60, "n_training_windows": 20}],
     "ClusteringForest": [{"n_trees": 3, "n_leaves": 20}],
-    "CodebookClassifier": [{}],
+    "CodebookClassifier": [{"bag": BagOfFeatures(n_windows=60, n_training_windows=20)}],
     "DerivedKernel": [{"response": A_RESPONSE}],
     "GradientPyramid": [{"n_bins": 8, "levels": 2}],
     "ImageClassifier": [{"method": "tangent"}],
@@ -189,7 +190,8 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "TangentOneClassSVM": [{}],
     "TangentSVC": [{"kernel": TangentVectorKernel(Rotations(3, limit=10))}],
     "TradeoffClassifier": [{"kernels": [FeatureKernel(PYRAMID), ImageKernel(TangentDistance())]}],
-    "TradeoffKernel": [{"kernels": [TangentDistance(), TangentVectorKernel(form="distribution")]}],
+    "TangentVectorKernel": [{}, {"form": "sum", "method": "difference"}, {"form": "distribution"}],
+    "TradeoffKernel": [{"kernels": [DerivedKernel(A_RESPONSE), TangentVectorKernel(form="distribution")]}],
     "TreeClassifier": [{"transformations": Reflections(), "rank": 24, **JUNGLE}],
     "VirtualSVC": [{"transformations": Shifts(1)}],
 }  # fmt: skip
@@ -201,6 +203,7 @@ TASKS = {"ClusteringForest": "rows", "KMeansCodebook": "rows", "JungleSegmenter"
 # ---------------------------------------------------------------- specifications and kernels
 
 SPECIFICATION_SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "BagKernel": [{}, {"kind": "intersection"}],
     "FeatureKernel": [{"transformer": PYRAMID}],
     "ImageKernel": [{"kernel": TangentDistance()}],
     "Layer": [{"size": 3}],
