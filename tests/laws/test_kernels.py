@@ -58,7 +58,7 @@ def test_a_kernel_is_symmetric_and_true_to_its_diagonal(kernel, fitted):
     assert_is_kernel(*fitted)
 
 
-@pytest.mark.parametrize("kernel", filter(is_claimed_definite, KERNELS), ids=name_of)
+@pytest.mark.parametrize("kernel", list(filter(is_claimed_definite, KERNELS)), ids=name_of)
 def test_a_kernel_is_positive_semi_definite_where_that_is_claimed(kernel, fitted):
     fitted_kernel, X, Y = fitted
     assert smallest_eigenvalue(fitted_kernel, np.concatenate([X, Y])) > -1e-10
