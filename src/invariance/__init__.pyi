@@ -4,6 +4,7 @@ from . import descriptors as descriptors
 from . import hierarchies as hierarchies
 from . import images as images
 from . import jungles as jungles
+from . import methods as methods
 from . import models as models
 from . import report as report
 from . import segmentation as segmentation

@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from invariance.transformations import Rotations, check_group, largest_responses
-from tests.laws.catalogue import ALL_SETS, GROUPS, LINEAR_SETS, name_of
+from invariance.transformations.parsing import WORDS, format_transformations, parse_transformations
+from tests.laws.catalogue import ALL_SETS, GROUPS, LINEAR_SETS, SET_CLASSES, name_of
 
 SHAPES = [(9, 9), (8, 11), (7, 7, 3)]
 
@@ -89,3 +90,39 @@ def test_sets_are_specifications(phi):
     assert repr(copy) == repr(phi)
     assert copy.get_params().keys() == phi.get_params().keys()
     assert copy.members((6, 6)) == phi.members((6, 6))
+
+
+def test_every_public_set_is_among_those_of_the_laws():
+    assert {type(phi) for phi in ALL_SETS} >= set(SET_CLASSES.values())
+    assert {type(phi) for phi in LINEAR_SETS} < {type(phi) for phi in ALL_SETS}
+    assert set(WORDS.values()) <= set(SET_CLASSES.values())
+
+
+def texts_of(word):
+    """The example of a word, shortened value by value down to the word alone."""
+    pieces = WORDS[word].text_form.example.split(":")
+    return [":".join(pieces[:n]) for n in range(1, len(pieces) + 1)]
+
+
+def is_same(phi, other):
+    return type(phi) is type(other) and phi.get_params() == other.get_params()
+
+
+@pytest.mark.parametrize("border", [None, "edge"])
+@pytest.mark.parametrize("word", WORDS)
+def test_a_text_and_its_set_say_the_same(word, border):
+    for text in texts_of(word):
+        phi = parse_transformations(text, border)
+        written = format_transformations(phi, border)
+        assert is_same(parse_transformations(written, border), phi)
+        assert len(written) <= len(text)
+        shorter = written.rpartition(":")[0]
+        assert not shorter or not is_same(parse_transformations(shorter, border), phi)
+        together = parse_transformations(f"{text},shifts:2", border)
+        assert format_transformations(together, border) == f"{written},shifts:2"
+
+
+@pytest.mark.parametrize("phi", ALL_SETS, ids=name_of)
+def test_what_a_set_is_written_as_is_a_text_for_it_or_python(phi):
+    written = format_transformations(phi)
+    assert written == repr(phi) or parse_transformations(written).members((6, 6)) == phi.members((6, 6))

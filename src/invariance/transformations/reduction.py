@@ -184,7 +184,7 @@ def _exact_eigenvectors(operators, altered, rank, seed):
 
 
 def _approximate_eigenvectors(operators, altered, rank, seed):
-    """Return the same by randomised subspace iteration, without forming M."""
+    """The same by randomised subspace iteration: M is only ever multiplied with a block of columns, never formed."""
     altered = [part[:: -(-len(part) // N_APPROXIMATE)] for part in altered]
 
     def multiply(columns):
