@@ -15,7 +15,6 @@ FLOORS = [
     ["methods"],
     ["models", "datasets"],
     ["report"],
-    ["experiments"],
     ["cli"],
     ["studio"],
 ]

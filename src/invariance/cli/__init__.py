@@ -20,7 +20,6 @@ from invariance.cli import (
     fit,
     fit_pixels,
     predict,
-    reproduce,
     segment,
     transformations,
 )
@@ -48,8 +47,6 @@ EXAMPLES = """Examples:
 
   invariance segment cells.inv new/ -o results
 
-  invariance reproduce --list
-
   invariance transformations photo.png --set rotations:8 -o orbit.png
 
 Set INVARIANCE_DEBUG=1 to see where an error comes from."""
@@ -71,7 +68,6 @@ app.command("predict", epilog=predict.EXAMPLES)(predict.run)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.run)
 app.command("explain", epilog=explain.EXAMPLES)(explain.run)
 app.command("fit-pixels", epilog=fit_pixels.EXAMPLES)(fit_pixels.run)
-app.command("reproduce", epilog=reproduce.EXAMPLES)(reproduce.run)
 app.command("segment", epilog=segment.EXAMPLES)(segment.run)
 app.command("transformations", epilog=transformations.EXAMPLES)(transformations.run)
 
