@@ -1,9 +1,10 @@
 # Everything runs in the folder's own .venv, built once and again only when pyproject.toml changes.
-#   make demo    install, run the main job on data that ships with the dependencies, write an HTML report
-#   make test    install, run all tests
-#   make lint    install, check style, formatting and types
-#   make docs    install, run the examples, build the documentation into docs/_build/html; a warning is an error
-#   make clean   remove what the tools have built; `make distclean` removes .venv as well
+#   make demo       install, run the main job on data that ships with the dependencies, write an HTML report
+#   make test       install, run all tests
+#   make lint       install, check style, formatting and types
+#   make reproduce  install, run the experiments without a current result (hours), write docs/reproductions.md
+#   make docs       install, run the examples, build the documentation into docs/_build/html; a warning is an error
+#   make clean      remove what the tools have built; `make distclean` removes .venv as well
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo test lint docs clean distclean
+.PHONY: demo test lint reproduce docs clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
@@ -28,6 +29,9 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+reproduce: $(VENV)/.base-installed
+	@$(BIN)/python -m experiments --all -o docs
 
 docs: $(VENV)/.docs-installed
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
@@ -54,7 +58,7 @@ $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
 
 clean:
 	rm -rf docs/_build docs/generated build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests experiments benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
 	rm -rf $(VENV)

@@ -1,8 +1,8 @@
 """Clustering forests: building and coding against scikit-learn's trees and k-means, extraction against OpenCV.
 
-Run it from the repository with: python -m benchmarks.codebooks
-Windows are those of GRAZ-02's bikes and cars if they are there, else of generated images; every ratio is of two
-figures of this run.
+Usage, from the repository: python -m benchmarks.codebooks
+Windows come from GRAZ-02's bikes and cars if available, else from generated images; every ratio compares two figures of
+the same run.
 """
 
 import cv2
@@ -32,7 +32,7 @@ def load_images(n_each=150):
 
 
 def describe(photos, labels, n_descriptors):
-    """Haar descriptors of random windows, as many of every image, and the labels of their images."""
+    """Haar descriptors of random windows, equally many per image, and the labels of their images."""
     n_each, rng = -(-n_descriptors // len(photos)), np.random.default_rng(0)
     parts = [HaarPatches().describe(image, draw_boxes(image.shape, n_each, rng)) for image in photos]
     order = rng.permutation(n_each * len(photos))[:n_descriptors]
@@ -75,7 +75,7 @@ def compare_coding(D, forest, trees, kmeans):
 
 
 def show_growth(D, y):
-    print("Build time against √D N log k, in 1e-9 s a unit")
+    print("Build time against √D N log k, in 1e-9 s per unit")
 
     def unit(n, d, leaves):
         forest = ClusteringForest(N_TREES, n_leaves=leaves, max_trials="sqrt", n_jobs=2, random_state=0)
@@ -92,7 +92,7 @@ def show_growth(D, y):
 
 
 def opencv_haar(image, boxes):
-    """What one would write with OpenCV: cut, resize and convert a window at a time, then transform all of them."""
+    """A plain implementation with OpenCV: cut, resize and convert one window at a time, then transform all of them."""
     patches = np.empty((len(boxes), 16, 16, 3), np.float32)
     for patch, (top, left, side) in zip(patches, boxes.tolist(), strict=True):
         small = cv2.resize(image[top : top + side, left : left + side], (16, 16), interpolation=cv2.INTER_AREA)
@@ -124,7 +124,7 @@ def count_images(photos, labels):
     bag = BagOfFeatures(n_windows=N_WINDOWS, n_jobs=2, random_state=0).fit(photos, labels)
     bag.count(photos[:2])
     took, _ = best(lambda: bag.count(photos[:100]), 1)
-    print(f"Images a second at {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")
+    print(f"Images per second with {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")
 
 
 if __name__ == "__main__":

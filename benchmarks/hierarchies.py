@@ -1,16 +1,15 @@
 """Neural responses: encoding against the bare matrix products, low rank against full, growth, and memory.
 
-Run it from the repository with: python -m benchmarks.hierarchies
-Images are MNIST's if they are there, else generated; every ratio is of two figures of this run.
+Usage, from the repository: python -m benchmarks.hierarchies
+Images are MNIST's if available, else generated; every ratio compares two figures of the same run.
 """
 
 import resource
-import time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.timing import best
+from benchmarks.timing import best, timed
 from invariance.datasets import DatasetMissing, load_mnist
 from invariance.hierarchies import Layer, NeuralResponse
 
@@ -32,9 +31,9 @@ def make_response(sizes=MNIST_SIZES, n_templates=N_TEMPLATES, rank=None, kernel=
 
 
 def time_products(n_images, side=28, sizes=MNIST_SIZES, n_templates=N_TEMPLATES):
-    """Seconds of nothing but the products: all positions of all images by all templates, layer by layer.
+    """Seconds of the matrix products alone: all positions of all images by all templates, layer by layer.
 
-    As many images at once as fit 64 MB of responses, on two BLAS threads.
+    Images are processed in blocks whose responses fit into 64 MB, on two BLAS threads.
     """
     rng = np.random.default_rng(0)
     depth, total = sizes[0] ** 2, 0.0
@@ -55,13 +54,13 @@ def compare_with_products(images):
     full = make_response().fit(images)
     full.transform(images[:20])
     ours, bare = [], []
-    for _ in range(N_REPEATS):  # turn about, so that a busy spell of the machine hits both
+    for _ in range(N_REPEATS):  # alternately, so that other load on the machine affects both
         ours.append(best(lambda: full.transform(images), 1)[0])
         bare.append(time_products(len(images)))
     seconds, products = min(ours), min(bare)
     print(
-        f"MNIST architecture, {len(images)} images: encoding {seconds:.3f} s ({len(images) / seconds:,.0f} a second), "
-        f"bare products {products:.3f} s, ratio {seconds / products:.2f}"
+        f"MNIST architecture, {len(images)} images: encoding {seconds:.3f} s "
+        f"({len(images) / seconds:,.0f} per second), bare products {products:.3f} s, ratio {seconds / products:.2f}"
     )
     for kernel, rank in (("inner", 25), ("histogram", None), ("histogram", 25)):
         other = make_response(rank=rank, kernel=kernel).fit(images)
@@ -71,7 +70,7 @@ def compare_with_products(images):
 
 
 def show_growth(images):
-    print("Growth, microseconds an image")
+    print("Growth, microseconds per image")
     some = images[:200]
 
     def row(name, response, photos):
@@ -89,14 +88,13 @@ def show_growth(images):
 
 
 def measure_memory():
-    """Peak beyond the images, of 1,000 colour images of 100 x 100 in the Caltech architecture."""
+    """Peak memory beyond the images, for 1,000 colour images of 100 x 100 in the Caltech architecture."""
     photos = np.random.default_rng(0).random((1000, 100, 100, 3), np.float32)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    make_response((24, 60), hop=3).fit(photos[:200]).transform(photos)
+    seconds, _ = timed(lambda: make_response((24, 60), hop=3).fit(photos[:200]).transform(photos))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
-        f"1,000 colour images 100 x 100, patches 24 and 60, hop 3: {time.perf_counter() - started:.1f} s, "
+        f"1,000 colour images 100 x 100, patches 24 and 60, hop 3: {seconds:.1f} s, "
         f"{peak / 2**20:.2f} GB resident at the peak, {(peak - before) / 2**20:.2f} GB more than before"
     )
 

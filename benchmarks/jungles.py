@@ -1,16 +1,16 @@
-"""Learning filters and growing jungles: against the literal algorithm, with N and with T, jungle against tree, memory.
+"""Learning filters and growing jungles: speed against the literal algorithm, growth with N and T, trees, memory.
 
-Run it from the repository with: python -m benchmarks.jungles
-Uses the ISBI 2012 sections if they are there, else generated membranes; every ratio is of two figures of this run.
+Usage, from the repository: python -m benchmarks.jungles
+Uses the ISBI 2012 sections if available, else generated membranes; every ratio compares two figures of the same run.
 """
 
 import resource
-import time
 import tracemalloc
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.timing import best, timed
 from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
 from invariance.images import patches_at
 from invariance.jungles import JungleClassifier, TreeClassifier
@@ -39,13 +39,6 @@ def membrane_patches(n_patches, seed=0):
     return np.concatenate(patches), np.concatenate(labels).astype(int)
 
 
-def timed(function):
-    """(seconds, result)."""
-    started = time.perf_counter()
-    result = function()
-    return time.perf_counter() - started, result
-
-
 class Problem:
     """One filter to learn: membrane against cell, both orders."""
 
@@ -56,7 +49,7 @@ class Problem:
         self.rank = rank
 
     def prepare(self):
-        """The reduced basis and the samples in it: done once for all filters of an ensemble."""
+        """Compute the reduced basis and the samples in it, once for all filters of an ensemble."""
         self.reduced = reduce_operators(self.phi, self.images, self.rank)
         self.orbits = Orbits.of(self.reduced, self.images)
         self.geometry = measure_geometry(self.orbits, self.reduced.basis, self.images.shape[1:])
@@ -95,18 +88,18 @@ def compare_with_literal():
         for order in (1.0, -1.0)
     ]
     slow = transforming + sum(seconds for seconds, _ in literal)
-    best = min(found.objective for _, found in literal)
+    objective = min(found.objective for _, found in literal)
     print("One filter, both orders: 5,000 patches 31x31, 24 rotations")
-    print(f"  literal   {slow:8.2f} s   E = {best:.4f}   (transforming patches {transforming:.2f} s of it)")
+    print(f"  literal   {slow:8.2f} s   E = {objective:.4f}   (transforming patches {transforming:.2f} s of it)")
     basis = f"basis of rank {problem.reduced.rank}, once: {once:.2f} s"
     print(f"  reduced   {fast:8.2f} s   E = {learned.objective:.4f}   ({basis})")
-    deviation = learned.objective / best - 1
+    deviation = learned.objective / objective - 1
     print(f"  {slow / fast:.0f} times faster ({slow / (fast + once):.0f} with the basis), E {deviation:+.2%}")
 
 
 def show_growth():
     """Seconds of one evaluation-bound filter against N and T."""
-    print("Seconds a filter, 30 L-BFGS iterations (linear: the last column stays)")
+    print("Seconds per filter, 30 L-BFGS iterations (linear growth: the last column is constant)")
     sizes = [(2500, 24), (5000, 24), (10_000, 24), (20_000, 24), (10_000, 8), (10_000, 16), (10_000, 48)]
     for n_patches, n_rotations in sizes:
         problem = Problem(n_patches, n_rotations, rank=96)
@@ -117,9 +110,9 @@ def show_growth():
             return learn_filter(problem.orbits, problem.targets, weights, problem.geometry, SMOOTHNESS, 30, 1, rng)
 
         learn()
-        seconds = min(timed(learn)[0] for _ in range(3))
+        seconds, _ = best(learn)
         each = 1e9 * seconds / n_patches / n_rotations
-        print(f"  N {n_patches:6d}  T {n_rotations:3d}  {seconds:7.3f} s  {each:7.1f} ns a sample and member")
+        print(f"  N {n_patches:6d}  T {n_rotations:3d}  {seconds:7.3f} s  {each:7.1f} ns per sample and member")
 
 
 def compare_with_tree():

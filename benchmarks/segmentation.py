@@ -1,7 +1,7 @@
-"""Labelling every pixel: against a pixel forest, with the number of pixels, memory, dense against patches, scribbles.
+"""Labelling every pixel: speed against a pixel forest, growth, memory, dense against patch-wise, scribbles.
 
-Run it from the repository with: python -m benchmarks.segmentation
-Uses the ISBI 2012 sections if they are there, else generated membranes; every ratio is of two figures of this run.
+Usage, from the repository: python -m benchmarks.segmentation
+Uses the ISBI 2012 sections if available, else generated membranes; every ratio compares two figures of the same run.
 """
 
 import multiprocessing
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import best, timed
 from experiments.isbi2012 import RADIUS, draw_scribbles
 from experiments.peers.pixel_forest import UNLABELLED, PixelForest
-from experiments.pixel_runs import timed
 from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
 from invariance.segmentation import JungleSegmenter
 from invariance.segmentation.dense import BANK_ALONE, context_of, predict_maps
@@ -38,7 +38,7 @@ def load_sections():
 
 
 def mark_pixels(masks, n_pixels, seed=0):
-    """Masks int8 of 0 and 1 at so many pixels drawn at random, and -1 elsewhere: all who learn see the same pixels."""
+    """Masks int8 of 0 and 1 at `n_pixels` random pixels, and -1 elsewhere: all methods learn from the same pixels."""
     drawn = np.random.default_rng(seed).choice(masks.size, n_pixels, replace=False)
     marked = np.full(masks.shape, UNLABELLED, np.int8)
     marked.flat[drawn] = masks.flat[drawn]
@@ -57,7 +57,7 @@ def tile_sections(images, side):
 
 
 def train_both(images, masks):
-    """The forest and the segmenter, on the same pixels; once on little before, so that compiling takes no time."""
+    """The forest and the segmenter, trained on the same pixels after compilation."""
     warm_up(images, masks)
     print(f"Training on {N_PIXELS:,} pixels of {len(TRAINING)} sections")
     chosen, models = list(TRAINING), (PixelForest(), make_segmenter())
@@ -77,22 +77,22 @@ def compare_with_forest(forest, segmenter, image):
     """Seconds for one section, features included: no slower than the forest."""
     models = forest, segmenter
     print(f"One section of {image.shape[0]} x {image.shape[1]}, median of {N_REPEATS}")
-    # In turns, so that whatever else the machine does meets both.
+    # Alternately, so that other load on the machine affects both.
     seconds = np.median([[timed(model.predict_proba, image)[0] for model in models] for _ in range(N_REPEATS)], axis=0)
-    print(f"  forest {seconds[0]:.2f} s   segmenter {seconds[1]:.2f} s   {seconds[1] / seconds[0]:.2f} of the forest's")
+    print(f"  forest {seconds[0]:.2f} s   segmenter {seconds[1]:.2f} s   ratio {seconds[1] / seconds[0]:.2f}")
 
 
 def show_growth(segmenter, images):
     """Seconds against pixels."""
-    print("Seconds an image (linear: the last column stays)")
+    print("Seconds per image (linear growth: the last column is constant)")
     for side in SIDES:
         image = tile_sections(images, side)
-        seconds = min(timed(segmenter.predict_proba, image)[0] for _ in range(2))
-        print(f"  {side:4d} x {side:4d}  {seconds:7.2f} s  {1e6 * seconds / image.size:6.2f} µs a pixel")
+        seconds, _ = best(lambda image=image: segmenter.predict_proba(image), 2)
+        print(f"  {side:4d} x {side:4d}  {seconds:7.2f} s  {1e6 * seconds / image.size:6.2f} µs per pixel")
 
 
 def show_memory(segmenter, images):
-    """Peak memory of labelling a large image that stays on the disk: within 2 GB beyond its own size."""
+    """Peak memory of labelling a large memory-mapped image: at most 2 GB beyond its own size."""
     print(f"{LARGE_SIDE} x {LARGE_SIDE} memory-mapped, in a process of its own")
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         path = Path(folder) / "large.dat"
@@ -111,16 +111,16 @@ def measure_memory(segmenter, path, side):
 
 
 def resident_bytes(key):
-    """What Linux says of this process: VmRSS now, VmHWM at its peak.
+    """Resident memory of this process on Linux: VmRSS now, VmHWM at its peak.
 
-    Not getrusage's ru_maxrss: a new process begins with the peak of the one that started it, which would hide its own.
+    The `ru_maxrss` of getrusage is not used because a new process inherits the peak of its parent.
     """
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(key))
 
 
 def compare_with_patches(segmenter, image):
-    """Largest deviation of a probability from that of patches, and of tiles of other sizes: within 1e-3."""
+    """Largest deviation of probabilities from patch-wise ones, and from other tile sizes: at most 1e-3."""
     rows, cols = np.random.default_rng(0).integers(image.shape[0], size=(2, N_COMPARED))
     dense = segmenter.predict_proba(image)
     patch_wise = predict_patches(segmenter, image, rows, cols)
@@ -129,7 +129,7 @@ def compare_with_patches(segmenter, image):
     standard = StandardImage(image, segmenter.standardize)
     for side in TILE_SIDES:
         others = predict_maps(segmenter._description(), segmenter.heads_, standard, dense.shape[2], 2, side)
-        print(f"  tiles of {side:4d} against those of 256: {np.abs(dense - others).max():.1e}")
+        print(f"  tiles of {side:4d} against 256: {np.abs(dense - others).max():.1e}")
 
 
 def predict_patches(segmenter, image, rows, cols):
@@ -137,14 +137,14 @@ def predict_patches(segmenter, image, rows, cols):
     standard, description = StandardImage(image, segmenter.standardize), segmenter._description()
     own = features = description.at(standard, rows, cols)
     for number in range(1, len(segmenter.heads_)):
-        # A further round sees whole maps of the one before, which is why these are dense.
+        # A further round uses whole maps of the previous one, so these are computed densely.
         maps = predict_maps(description, segmenter.heads_[:number], standard, len(segmenter.classes_), 2)
         features = np.concatenate([own, BANK_ALONE.at(context_of(maps), rows, cols)], axis=1)
     return segmenter.heads_[-1].predict_proba(features)
 
 
 def show_scribbles(images, masks):
-    """Training seconds from discs of one section: within 5 s."""
+    """Training seconds from discs of one section: at most 5 s."""
     print(f"Training on {N_DISCS} discs of one section, median of 3")
     seconds = []
     for draw in range(3):

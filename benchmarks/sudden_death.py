@@ -1,8 +1,8 @@
-"""Commands killed at random moments: whether the file they replace is the old one, a whole new one, or broken.
+"""Commands killed at random moments: the file that they replace must be the old one or a complete new one.
 
-Run it from the repository with: python -m benchmarks.sudden_death 50
-Half of the kills hit `invariance fit`, half `invariance segment`. Of each, every other one comes at a moment drawn from
-the whole run, and every other one while the file is being written, because that takes only a small part of a run.
+Usage, from the repository: python -m benchmarks.sudden_death 50
+Half of the kills hit `invariance fit`, half `invariance segment`. Every second kill comes at a random moment of the
+whole run, the others while the file is being written, because that takes only a small part of a run.
 """
 
 import io
@@ -19,9 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import timed
 from tests.cli.sudden_death import BROKEN, NEW, OLD, Victim, prepare_fit, prepare_segment, wait_until_it_writes
 
-WRITING_SECONDS = {"fit": 0.005, "segment": 0.1}  # after which, at most, a command that writes is killed
+WRITING_SECONDS = {"fit": 0.005, "segment": 0.1}  # within which a command that writes is killed
 
 
 def start(victim: Victim) -> subprocess.Popen:
@@ -30,13 +31,11 @@ def start(victim: Victim) -> subprocess.Popen:
 
 
 def time_whole_run(victim: Victim) -> float:
-    started = time.perf_counter()
-    start(victim).wait()
-    return time.perf_counter() - started
+    return timed(lambda: start(victim).wait())[0]
 
 
 def kill_one(name: str, victim: Victim, seconds: float, is_writing: bool, rng: np.random.Generator) -> str:
-    """What is left of the file of a command killed while it ran; one that ended before is no kill, and run again."""
+    """The state of the file after the command was killed; a command that ended before the kill is run again."""
     while True:
         victim.restore()
         process = start(victim)
@@ -49,22 +48,22 @@ def kill_one(name: str, victim: Victim, seconds: float, is_writing: bool, rng: n
 
 
 def kill_many(name: str, victim: Victim, n_kills: int, rng: np.random.Generator) -> bool:
-    """Kill a command so often and print what was left; returns whether all was well."""
+    """Kill a command `n_kills` times and print what was left; True if no file was broken."""
     seconds = min(time_whole_run(victim) for _ in range(2))
     found: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-    most_left = 0
+    max_left = 0
     for number in range(n_kills):
         is_writing = number % 2 == 1
         found[is_writing][kill_one(name, victim, seconds, is_writing, rng)] += 1
-        most_left = max(most_left, len(victim.unfinished))
+        max_left = max(max_left, len(victim.unfinished))
     for is_writing, counts in found.items():
         moment = "while the file was written" if is_writing else f"within the {seconds:.1f} s of a run"
         listed = ", ".join(f"{state} {counts[state]}" for state in (OLD, NEW, BROKEN))
         print(f"{name:8} {counts.total():3} kills {moment:28} {listed}", flush=True)
     time_whole_run(victim)
     print(
-        f"{name:8} At most {most_left} unfinished file lay about; after a whole run {len(victim.unfinished)}, "
-        f"and that run's file is {victim.state}.",
+        f"{name:8} At most {max_left} unfinished files at a time; {len(victim.unfinished)} after a complete run, "
+        f"whose file is {victim.state}.",
         flush=True,
     )
     return found[False][BROKEN] + found[True][BROKEN] == 0 and victim.state == NEW and not victim.unfinished
@@ -80,7 +79,7 @@ def main() -> int:
             with redirect_stdout(io.StringIO()):
                 victim = prepare(Path(folder) / name)
             results.append(kill_many(name, victim, n, rng))
-    print("All files are whole." if all(results) else "A file was broken, or something was left.")
+    print("All files are complete." if all(results) else "A file was broken, or unfinished files remained.")
     return 0 if all(results) else 1
 
 

@@ -1,16 +1,15 @@
-"""Tangent kernels: against a plain Gaussian Gram matrix, against naive loops over pairs, and their memory.
+"""Tangent kernels: speed against a plain Gaussian Gram matrix and naive loops over pairs, and memory.
 
-Run it from the repository with: python -m benchmarks.tangents
-Images are MNIST's if they are there, else generated; every ratio is of two figures of this run.
+Usage, from the repository: python -m benchmarks.tangents
+Images are MNIST's if available, else generated; every ratio compares two figures of the same run.
 """
 
 import resource
-import time
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.timing import best
+from benchmarks.timing import best, timed
 from invariance.datasets import DatasetMissing, load_mnist
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.transformations import Affine, Morphology
@@ -48,11 +47,11 @@ def compare_with_rbf(images):
     small = TangentVectorKernel(SEVEN, form="distribution", n_jobs=2).fit(images[:200])
     small(X[:50], Y[:50])
     taken, _ = best(lambda: small(X[:500], Y[:500]), 1)
-    print(f"  distribution, 500 x 500: {taken:.2f} s, {1e6 * taken / 250_000:.1f} µs a pair")
+    print(f"  distribution, 500 x 500: {taken:.2f} s, {1e6 * taken / 250_000:.1f} µs per pair")
 
 
 def naive_distance(x, y, tangents_x, tangents_y):
-    """The least distance of two flat images that move along their tangents, as one would write it."""
+    """The smallest distance of two flat images that may move along their tangents, by least squares."""
     span = np.concatenate([tangents_x, tangents_y]).T
     difference = x - y
     return np.linalg.norm(difference - span @ np.linalg.lstsq(span, difference, rcond=None)[0])
@@ -62,18 +61,15 @@ def compare_with_loops(images):
     distance = TangentDistance(SEVEN, n_jobs=2)
     X, Y = images[:N], images[N : N + 1500]
     few = TangentVectorKernel(SEVEN)._points(images[:N_NAIVE])
-    started = time.perf_counter()
-    naive = np.array([
-        [naive_distance(x, y, S, T) for y, T in zip(few.rows, few.vectors, strict=True)]
-        for x, S in zip(few.rows, few.vectors, strict=True)
-    ])  # fmt: skip
-    naive_seconds = (time.perf_counter() - started) / N_NAIVE**2
+    pairs = list(zip(few.rows, few.vectors, strict=True))
+    naive_seconds, naive = timed(lambda: [[naive_distance(x, y, S, T) for y, T in pairs] for x, S in pairs])
+    naive_seconds /= N_NAIVE**2
     deviation = np.abs(distance.distances(images[:N_NAIVE]) - naive).max()
     taken, _ = best(lambda: distance.squared(X, Y))
     n_pairs = len(X) * len(Y)
     print(
         f"Two-sided tangent distance, J = {few.vectors.shape[1]}: {n_pairs:,} pairs in {taken:.2f} s, "
-        f"naive loop {1e6 * naive_seconds:.0f} µs a pair, {naive_seconds * n_pairs / taken:.0f} times; "
+        f"naive loop {1e6 * naive_seconds:.0f} µs per pair, {naive_seconds * n_pairs / taken:.0f} times; "
         f"largest deviation {deviation:.1e}"
     )
 

@@ -1,28 +1,27 @@
-"""Learning weights of kernels: against MKLpy's EasyMKL, libsvm and a conic solver; how far the gap closes; growth.
+"""Learning weights of kernels: speed against MKLpy's EasyMKL, libsvm and a conic solver; duality gaps; growth.
 
-Run it from the repository with: python -m benchmarks.tradeoff
-MKLpy and cvxpy are peers (pip install 'invariance[bench]'); where one is missing, its lines are left out. Kernels are
-of scikit-learn's digits, so nothing is downloaded; every ratio is of two figures of this run.
+Usage, from the repository: python -m benchmarks.tradeoff
+MKLpy and cvxpy are peers (pip install '.[bench]'); if one is missing, its lines are left out. Kernels are computed from
+scikit-learn's digits, so nothing is downloaded; every ratio compares two figures of the same run.
 """
 
-import time
 import warnings
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from benchmarks.timing import best
+from benchmarks.timing import best, timed
 from invariance.tradeoff import TradeoffClassifier
 from invariance.tradeoff._jit import solve_dual
 from invariance.tradeoff.solver import check_terms, learn_machine
 
 N_EACH, C = 20, 1000.0
-N_TIMES = 20  # of which the best counts, for either: a fit takes milliseconds, and machines are noisy
+N_TIMES = 20  # the best of these counts, for both: a fit takes milliseconds only
 
 
 def make_kernels(n_each, n_kernels=8, seed=0):
-    """Gram matrices (k, n, n) of digits seen at several blurs, sorted, and as noise; and their labels."""
+    """Gram matrices (k, n, n) of several features of digits, some of them noise, and the labels."""
     digits, rng = load_digits(), np.random.default_rng(seed)
     chosen = np.concatenate([rng.permutation(np.flatnonzero(digits.target == c))[:n_each] for c in range(10)])
     images, labels = digits.images[chosen] / 16, digits.target[chosen]
@@ -103,19 +102,17 @@ def compare_with_conic(Ks, labels):
         limits = [alpha >= 0, alpha <= C, y @ alpha == 0]
         limits += [cp.norm(root @ cp.multiply(y, alpha)) <= np.sqrt(2) for root in roots]
         dual = cp.Problem(cp.Maximize(cp.sum(alpha)), limits)
-        # The block-l1 form: d_k = |w_k| / sqrt(2) is best for given w_k, which leaves the sum of their lengths.
+        # The block-l1 form: d_k = |w_k| / sqrt(2) is optimal for given w_k, which leaves the sum of their lengths.
         w, b = [cp.Variable(len(y)) for _ in roots], cp.Variable()
         decisions = sum(root.T @ part for root, part in zip(roots, w, strict=True)) + b
         lengths = sum(cp.norm(part) for part in w)
         primal = cp.Problem(cp.Minimize(np.sqrt(2) * lengths + C * cp.sum(cp.pos(1 - cp.multiply(y, decisions)))))
         for problem in (dual, primal):
-            started = time.perf_counter()
-            problem.solve(solver=cp.CLARABEL)
-            seconds.append(time.perf_counter() - started)
+            seconds.append(timed(lambda problem=problem: problem.solve(solver=cp.CLARABEL))[0])
             deviations.append(abs(machine.upper - problem.value) / abs(problem.value))
-    print(f"Objective beside a conic solver (Clarabel), four pairs: deviations up to {max(deviations[::2]):.1e}, from "
+    print(f"Objective against a conic solver (Clarabel), four pairs: deviations up to {max(deviations[::2]):.1e}, from "
           f"the block-l1 form up to {max(deviations[1::2]):.1e}; it takes {1e3 * np.mean(seconds[::2]):.0f} and "
-          f"{1e3 * np.mean(seconds[1::2]):.0f} ms a pair")  # fmt: skip
+          f"{1e3 * np.mean(seconds[1::2]):.0f} ms per pair")  # fmt: skip
 
 
 def square_root(K):
@@ -155,7 +152,7 @@ if __name__ == "__main__":
         try:
             compare(Ks, labels)
         except ImportError as error:
-            print(f"left out: {error}. pip install 'invariance[bench]'")
+            print(f"left out: {error}. pip install '.[bench]'")
     print("Gaps")
     close_gaps(Ks, labels)
     show_growth()

@@ -1,26 +1,15 @@
-"""Scoring patches under Φ by transforming the filters, against transforming the patches; one run, both times printed.
+"""Largest responses over Φ by transforming the filters, against transforming the patches.
 
-Run it with: python benchmarks/transformations.py
+Usage, from the repository: python -m benchmarks.transformations
 """
-
-import time
 
 import cv2
 import numpy as np
 
+from benchmarks.timing import best
 from invariance.transformations import Rotations, largest_responses
 
 N_PATCHES, SIZE, N_ROTATIONS, N_FILTERS, N_REPEATS = 5000, 31, 24, 1, 5
-
-
-def best_time(function):
-    """Shortest of a few runs, after one to warm up, and the result."""
-    result, seconds = function(), []
-    for _ in range(N_REPEATS):
-        started = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds), result
 
 
 def main():
@@ -40,19 +29,19 @@ def main():
     turns = [cv2.getRotationMatrix2D((centre, centre), 360 * t / N_ROTATIONS, 1.0) for t in range(N_ROTATIONS)]
 
     def through_opencv():
-        best = np.full((N_PATCHES, N_FILTERS), -np.inf, np.float32)
+        largest = np.full((N_PATCHES, N_FILTERS), -np.inf, np.float32)
         flat = filters.reshape(N_FILTERS, -1).T
         for turn in turns:
             turned = np.stack([cv2.warpAffine(patch, turn, (SIZE, SIZE), flags=cv2.INTER_LINEAR) for patch in patches])
-            np.maximum(best, turned.reshape(N_PATCHES, -1) @ flat, out=best)
-        return best
+            np.maximum(largest, turned.reshape(N_PATCHES, -1) @ flat, out=largest)
+        return largest
 
-    fast, scores = best_time(through_adjoint)
+    fast, scores = best(through_adjoint, N_REPEATS)
     print(f"{N_PATCHES} patches {SIZE}x{SIZE}, {N_ROTATIONS} rotations, {N_FILTERS} filter(s)")
     print(f"filters transformed (adjoint)      {fast * 1e3:9.2f} ms")
     peers = {"patches transformed (apply)": through_apply, "patches transformed (OpenCV)": through_opencv}
     for name, method in peers.items():
-        slow, expected = best_time(method)
+        slow, expected = best(method, N_REPEATS)
         deviation = np.abs(scores - expected).max() / np.abs(expected).max()
         print(f"{name:34s} {slow * 1e3:9.2f} ms   {slow / fast:7.1f} times slower, deviation {deviation:.1e}")
 

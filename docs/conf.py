@@ -1,4 +1,4 @@
-"""How these pages are built: `make docs`."""
+"""Configuration of Sphinx, for `make docs`."""
 
 import sys
 from pathlib import Path
@@ -8,9 +8,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 from commands import commands_page  # noqa: E402
-from docstrings import rewrite, skip_foreign  # noqa: E402
 from links import LinkWords  # noqa: E402
 from papers import papers_page  # noqa: E402
+from reference import reference_page, skip_foreign  # noqa: E402
 
 import invariance  # noqa: E402
 
@@ -61,17 +61,17 @@ sphinx_gallery_conf = {
 }
 
 
-def write_generated(app: Any) -> None:
-    """Write the parts of pages that are made from the commands and from the bibliography."""
+def write_generated(app: Any, config: Any) -> None:
+    """Write what is derived from the package, the commands and the bibliography, before Sphinx looks for pages."""
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
-    for name, text in {"commands.md": commands_page(), "papers.md": papers_page()}.items():
+    pages = {"commands.md": commands_page(), "papers.md": papers_page(), "reference.rst": reference_page()}
+    for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
 def setup(app: Any) -> None:
-    """Hand the parts to Sphinx."""
-    app.connect("builder-inited", write_generated, priority=100)
-    app.connect("autodoc-process-docstring", rewrite, priority=100)
+    """Connect the extensions."""
+    app.connect("config-inited", write_generated)
     app.connect("autodoc-skip-member", skip_foreign)
     app.add_transform(LinkWords)

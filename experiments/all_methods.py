@@ -1,12 +1,10 @@
-"""All methods of the library weighed together: whether the trade-off finds the best of them, or better.
+"""All methods of the library combined: whether the trade-off is as good as the best of them, or better.
 
 Each method alone is a support vector machine on its base kernel, with the same C; the trade-off learns weights of all
-of them, for every pair of classes. Data: UIUC textures, 300 digits of MNIST, Yale faces (5 images per person), and
-scikit-learn's small digits. Figures are the share classified right in per cent, over several draws. Run it with:
-python -m experiments.all_methods [number of draws] [data sets ...]
+kernels for every pair of classes. Data: UIUC textures, 300 digits of MNIST, Yale faces (5 images per person), and
+scikit-learn's small digits. Figures are accuracies in per cent over several draws.
 """
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,22 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits
 
-from experiments.outcome import Outcome, as_text
-from experiments.tangent_faces import even
+from experiments.outcome import Outcome
+from experiments.tangent_faces import normalize_light
 from experiments.yale_faces import draw_split
 from invariance.datasets import load_mnist, load_uiuc_textures, load_yale
 from invariance.images import resize, to_grey
 from invariance.tradeoff import TradeoffClassifier, default_kernels
 
 C = 1000.0
-FIRST_SEED = 200  # what jungles cost, which kernels take part and how costs grow with errors was chosen on draws 0 to 7
+FIRST_SEED = 200  # draws 0 to 7 served to choose kernels, the cost of jungles and how costs grow with errors
 COMBINATIONS = {
     "all, equal weights": {"weights": "equal"},
     "all, learned weights": {},
     "all, equal weights, one against all": {"scheme": "ova", "weights": "equal"},
     "all, learned weights, one against all": {"scheme": "ova"},
 }
-HELD_OUT = "all, costs by errors held out, one against all"
+CROSS_VALIDATED = "all, costs by errors held out, one against all"
 
 
 class Draw(NamedTuple):
@@ -42,14 +40,14 @@ class Draw(NamedTuple):
 
 
 def draw_uiuc(seed: int, n_training: int = 20) -> Draw:
-    """20 textures a class to learn from, the other 20 tested; a quarter of the pixels."""
+    """20 training and 20 test images per class, at half the width and height."""
     data = load_uiuc_textures()
     images = np.stack([resize(to_grey(image), (120, 160)) for image in data.images])
     return _draw_each(images, np.asarray(data.labels), n_training, 20, seed)
 
 
 def draw_mnist(seed: int) -> Draw:
-    """300 digits to learn from, 1,000 others tested."""
+    """300 training digits and 1,000 test digits."""
     data, test = load_mnist(), load_mnist("test")
     rng = np.random.default_rng(seed)
     chosen, tested = rng.permutation(len(data.images))[:300], rng.permutation(len(test.images))[:1000]
@@ -58,15 +56,15 @@ def draw_mnist(seed: int) -> Draw:
 
 
 def draw_yale(seed: int) -> Draw:
-    """5 images per person to learn from, the others tested; their illumination evened out, grey levels from 0 to 1."""
+    """5 training images per person, the others tested; illumination normalized, grey levels from 0 to 1."""
     faces = load_yale(size=32)
-    images, labels = np.clip(0.5 + even(_grey(faces.images)) / 6, 0, 1), np.asarray(faces.labels)
+    images, labels = np.clip(0.5 + normalize_light(_grey(faces.images)) / 6, 0, 1), np.asarray(faces.labels)
     training, test = draw_split(labels, seed)
     return Draw(images[training], labels[training], images[test], labels[test])
 
 
 def draw_digits(seed: int) -> Draw:
-    """100 small digits to learn from, 700 others tested."""
+    """100 training and 700 test digits."""
     data = load_digits()
     order = np.random.default_rng(seed).permutation(len(data.images))
     images, labels = (data.images[order] / 16).astype(np.float32), data.target[order]
@@ -82,7 +80,7 @@ TASKS: dict[str, Callable[[int], Draw]] = {
 
 
 def compare(draw: Draw, seed: int, combinations: dict = COMBINATIONS) -> dict[str, float]:
-    """Shares classified right, in per cent, of every method alone and of their combinations."""
+    """Accuracies in per cent of every method alone and of their combinations."""
     kernels = default_kernels(random_state=seed, n_jobs=2)
     grams = np.stack([kernel.fit_gram(draw.training, draw.labels) for kernel in kernels])
     rows = np.stack([kernel.rows(draw.test) for kernel in kernels])
@@ -97,7 +95,7 @@ def compare(draw: Draw, seed: int, combinations: dict = COMBINATIONS) -> dict[st
         rates[name] = 100 * float(np.mean(together.predict(rows) == draw.test_labels))
     whole = TradeoffClassifier("all", C=C, n_jobs=2, random_state=seed)
     whole.fit(draw.training, draw.labels)
-    rates[HELD_OUT] = 100 * float(np.mean(whole.predict(draw.test) == draw.test_labels))
+    rates[CROSS_VALIDATED] = 100 * float(np.mean(whole.predict(draw.test) == draw.test_labels))
     return rates
 
 
@@ -112,7 +110,7 @@ def run(
         rates = [compare(TASKS[task](number), number, combinations) for number in seeds]
         seconds = (time.perf_counter() - started) / n_draws
         tables[task] = [Outcome(name, np.array([rate[name] for rate in rates]), None, seconds) for name in rates[0]]
-        print(as_text(f"{task}, classified right in %", tables[task]), flush=True)
+        print(task, *tables[task], sep="\n  ", flush=True)
     return tables
 
 
@@ -126,8 +124,3 @@ def _draw_each(images: np.ndarray, labels: np.ndarray, n_training: int, n_test: 
 
 def _grey(images: Any) -> np.ndarray:
     return np.asarray(images, np.float32) / 255
-
-
-if __name__ == "__main__":
-    n_draws = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    run(n_draws, sys.argv[2:] or tuple(TASKS))

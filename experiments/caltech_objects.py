@@ -1,13 +1,11 @@
-"""Caltech 101, [Varma07] sec. 4.3: six descriptors of shape and appearance, weighed for each class.
+"""Caltech 101, [Varma07] sec. 4.3: six descriptors of shape and appearance, combined per class.
 
-15 training and up to 15 test images of every class, the background among them, drawn anew for every seed; accuracy
-is the mean over the classes, in per cent. Images here are smaller than the originals, at most 30 a class.
+15 training and up to 15 test images per class, including the background class, drawn again for every seed; accuracy is
+the mean over the classes, in per cent. Images are smaller than the originals, at most 30 per class.
 
-The paper's 87.82 % for 1-vs-all is disputed: figures are given as found.
-Run it with: python -m experiments.caltech_objects [number of classes] [number of seeds]
+The paper's 87.82 % for 1-vs-all is disputed; our figures are reported as found.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -16,14 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from invariance._core.parallel import map_jobs
-from invariance.codebooks.words import WordHistograms, histogram_distances
-from invariance.datasets import load_caltech101
-from invariance.datasets._dataset import Dataset
-from invariance.descriptors.dense_sift import DenseSift
-from invariance.descriptors.geometric_blur import GeometricBlur, match_distances
-from invariance.descriptors.gradient_pyramid import GradientPyramid
+from invariance.codebooks import WordHistograms, histogram_distances
+from invariance.datasets import Dataset, load_caltech101
+from invariance.descriptors import DenseSift, GeometricBlur, GradientPyramid, match_distances
 from invariance.tradeoff import TradeoffClassifier
 
 BACKGROUND = "BACKGROUND_Google"
@@ -34,7 +29,7 @@ Measure = Callable[[Sequence, Sequence], tuple[np.ndarray, np.ndarray]]
 
 
 def by_matching(descriptor: GeometricBlur) -> Measure:
-    """Distances of images whose features are matched."""
+    """Distances of images by matching their features."""
 
     def measure(training, test):
         features, test_features = (map_jobs(descriptor.describe_all, images, N_JOBS) for images in (training, test))
@@ -44,7 +39,7 @@ def by_matching(descriptor: GeometricBlur) -> Measure:
 
 
 def by_pyramids(transformer: Any) -> Measure:
-    """Distances of spatial pyramids by what does not intersect, the histograms learned on the training images."""
+    """Distances of spatial pyramids by histogram intersection; the words are learned on the training images."""
 
     def measure(training, test):
         fitted = clone(transformer).fit(training)
@@ -68,7 +63,7 @@ MEASURES: dict[str, Measure] = {
     "Shape180": by_pyramids(GradientPyramid(180, n_bins=20, n_jobs=N_JOBS)),
     "Shape360": by_pyramids(GradientPyramid(360, n_bins=40, n_jobs=N_JOBS)),
 }
-# Accuracy in the paper: of the nearest neighbour and of the machine on one distance, and of the six weighed.
+# Accuracies in the paper: of the nearest neighbour and the SVM on one distance, and of the six combined.
 PAPER_SINGLE = {
     "GB": (39.67, 57.33),
     "GBDist": (45.23, 59.30),
@@ -81,7 +76,7 @@ PAPER_OVO, PAPER_OVA = 78.43, 87.82
 
 
 def choose_classes(n_classes: int | None = None) -> list[str]:
-    """The background and as many further classes, spread over the alphabet; all 102 without a number."""
+    """The background and further classes, `n_classes` in total, spread over the alphabet; None for all 102."""
     names = list(load_caltech101().class_names)
     if n_classes is not None and n_classes <= len(names):
         names = [names[i] for i in np.linspace(0, len(names) - 1, max(n_classes - 1, 1)).astype(int)]
@@ -89,7 +84,7 @@ def choose_classes(n_classes: int | None = None) -> list[str]:
 
 
 def draw(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of training and test images: `N_TRAINING` of every class, and of the others at most `N_TEST`."""
+    """Rows of training and test images: `N_TRAINING` per class, and at most `N_TEST` of the remaining images."""
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
     training = np.concatenate([order[:N_TRAINING] for order in orders])
@@ -106,16 +101,16 @@ def predictions(
         distances, test_distances = measure(objects.images[training], objects.images[test])
         stacks.append(distances)
         test_stacks.append(test_distances)
-        nearest, machine = PAPER_SINGLE.get(name, (None, None))
+        nearest, svm = PAPER_SINGLE.get(name, (None, None))
         yield f"{name}, nearest neighbour", nearest, labels[test_distances.argmin(axis=1)]
-        yield f"{name}, machine", machine, weigh(stacks[-1:], labels, test_stacks[-1:], weights="equal")
+        yield f"{name}, machine", svm, weigh(stacks[-1:], labels, test_stacks[-1:], weights="equal")
     yield "all, 1-vs-1", PAPER_OVO, weigh(stacks, labels, test_stacks)
     yield "all, 1-vs-all", PAPER_OVA, weigh(stacks, labels, test_stacks, scheme="ova")
     yield "all, equal weights, 1-vs-all", None, weigh(stacks, labels, test_stacks, scheme="ova", weights="equal")
 
 
 def weigh(stacks: Sequence[np.ndarray], labels: np.ndarray, test_stacks: Sequence[np.ndarray], **settings):
-    """Labels (m,) by the machines that weigh distances (k, n, n)."""
+    """Labels (m,) by a `TradeoffClassifier` on distances (k, n, n)."""
     classifier = TradeoffClassifier(kernels="distances", **settings)
     return classifier.fit(np.stack(stacks), labels).predict(np.stack(test_stacks))
 
@@ -123,7 +118,7 @@ def weigh(stacks: Sequence[np.ndarray], labels: np.ndarray, test_stacks: Sequenc
 def run(
     classes: Sequence[str] | None = None, n_seeds: int = 1, measures: dict[str, Measure] = MEASURES, seed: int = 0
 ) -> list[Outcome]:
-    """Table 3 beside ours, for some classes or all 102, on the draws of `seed` and the seeds after it."""
+    """Table 3, for some classes or all 102, on the draws of `seed` and the following seeds."""
     objects = load_caltech101(choose_classes() if classes is None else classes)
     assert objects.labels is not None
     found: dict[str, tuple[float | None, list[float], list[float]]] = {}
@@ -141,10 +136,3 @@ def run(
         Outcome(method, np.array(figures), paper, float(np.mean(seconds)))
         for method, (paper, figures, seconds) in found.items()
     ]
-
-
-if __name__ == "__main__":
-    n_classes = int(sys.argv[1]) if len(sys.argv) > 1 else None
-    n_seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    classes = choose_classes(n_classes)
-    print(as_text(f"Caltech 101, {len(classes)} classes, accuracy in %", run(classes, n_seeds)))

@@ -1,6 +1,7 @@
-"""What the catalogue says of one table or figure of a paper."""
+"""What the catalogue says about one table or figure of a paper."""
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from experiments.outcome import Found
@@ -9,11 +10,39 @@ from invariance.datasets import list_datasets
 
 
 class Experiment(NamedTuple):
-    """A reproduction.
+    """A reproduction of one table or figure, or a comparison beyond the paper.
 
-    `run(runs, seed, is_quick)` is None where there is nothing to run. `runs` is the default number, `minutes` what that
-    takes on one quiet core, roughly. `lacking` names what the paper had and is not to be had, `differs` what else is
-    not the paper's. `others` are figures of the paper for methods that are not in this library.
+    Attributes
+    ----------
+    name : str
+    paper : str
+        Key of the paper in `docs/references.bib`.
+    place : str
+        The table, figure or section of the paper.
+    protocol : str
+        What is trained and tested, in one sentence.
+    data : tuple of str
+        Names of the data sets, as listed by `invariance datasets`.
+    run : callable or None
+        `run(runs, seed, is_quick)` returns what was `Found`; None if there is nothing to run.
+    runs : int
+        Default number of runs.
+    minutes : float
+        Rough duration of the default number of runs on one otherwise idle core.
+    max_runs : int or None
+        Upper limit of the number of runs, where the splits are given.
+    has_seed : bool
+        False if the splits are fixed.
+    unavailable : str
+        Data of the paper that cannot be obtained.
+    differs : str
+        Other differences from the paper.
+    claims : tuple of Claim
+        What the paper says about pairs of methods.
+    others : mapping of str to float
+        Figures of the paper for methods that this library does not have.
+    packages : tuple of str
+        Packages beyond the dependencies of `invariance` that the experiment imports.
     """
 
     name: str
@@ -24,15 +53,26 @@ class Experiment(NamedTuple):
     run: Callable[[int, int, bool], Found] | None = None
     runs: int = 0
     minutes: float = 0.0
-    most_runs: int | None = None
+    max_runs: int | None = None
     has_seed: bool = True
-    lacking: str = ""
+    unavailable: str = ""
     differs: str = ""
     claims: tuple[Claim, ...] = ()
     others: Mapping[str, float] = {}
+    packages: tuple[str, ...] = ()
 
 
-def absent_data(experiment: Experiment) -> list[str]:
+def missing_data(experiment: Experiment) -> list[str]:
     """The data sets that the experiment needs and that are not on this machine."""
     present = {status.name for status in list_datasets() if status.present}
     return [name for name in experiment.data if name not in present]
+
+
+def missing_packages(experiment: Experiment) -> list[str]:
+    """The packages that the experiment needs and that are not installed."""
+    return [name for name in experiment.packages if find_spec(name) is None]
+
+
+def can_run(experiment: Experiment) -> bool:
+    """Whether the experiment can be run on this machine."""
+    return experiment.run is not None and not missing_data(experiment) and not missing_packages(experiment)

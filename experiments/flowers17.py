@@ -1,15 +1,13 @@
-"""17 kinds of flowers, [Varma07] sec. 4.2: visual words of shape, colour and texture, weighed for each class.
+"""17 kinds of flowers, [Varma07] sec. 4.2: visual words of shape, colour and texture, combined per class.
 
-The three official splits: 40 training and 20 test images per class; what is set by hand was set on the 20 validation
-images of the first. Accuracy in per cent.
+The three official splits: 40 training and 20 test images per class; settings were chosen on the 20 validation images of
+the first. Accuracy in per cent.
 
-Differs from the paper: the flowers' outlines are not to be had here, so words count the more the nearer they are to the
-middle of the image, and three more descriptors join. Some images are there twice, hardly changed: a second table
-leaves out test images that have such a twin among the training images.
-Run it with: python -m experiments.flowers17 [number of splits] [test or validation]
+Differs from the paper: the flowers' outlines are not available, so words near the centre of the image count more, and
+three more descriptors are added. Some images are near-duplicates of others: a second table leaves out test images that
+have such a twin among the training images.
 """
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,26 +16,23 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 
-from experiments.outcome import Outcome, as_text
-from invariance.codebooks.words import WordHistograms, histogram_distances
+from experiments.outcome import Outcome
+from invariance.codebooks import WordHistograms, histogram_distances
 from invariance.datasets import load_flowers17
-from invariance.descriptors.colour_grid import ColourGrid
-from invariance.descriptors.dense_sift import DenseSift
-from invariance.descriptors.gradient_pyramid import GradientPyramid
-from invariance.descriptors.maximum_responses import MaximumResponses
+from invariance.descriptors import ColourGrid, DenseSift, GradientPyramid, MaximumResponses
 from invariance.images import resize_all
 from invariance.tradeoff import TradeoffClassifier
 
 THUMBNAIL = (16, 16)
-# Correlations of thumbnails: of 69 pairs they are over 0.97, of all others below 0.945.
+# Of 69 pairs of images the correlation of thumbnails is above 0.97, of all others below 0.945.
 SAME_IMAGE = 0.96
 
 
 class Middle(BaseEstimator):
-    """A local descriptor of images, the sparser the farther from the middle: flowers are mostly there.
+    """A local descriptor that keeps fewer vectors far from the centre of the image, where flowers are rare.
 
-    Of the descriptor's vectors a share of exp(-r² / 2 spread²) is kept, r being the distance from the middle in sides
-    of the image. Which ones is drawn, but is the same for all images of one shape.
+    A vector at a distance r from the centre, in sides of the image, is kept with probability exp(-r² / 2 spread²). The
+    same places are kept in all images of one shape.
     """
 
     def __init__(self, descriptor, spread=0.25):
@@ -50,7 +45,7 @@ class Middle(BaseEstimator):
         return self.descriptor.invariances
 
     def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The vectors (n, D) that are kept of an image (h, w) or (h, w, c)."""
+        """The vectors (n, D) that are kept, of an image (h, w) or (h, w, c)."""
         return self.descriptor.describe_all(image)[self._is_kept(image.shape)]
 
     def places(self, shape: Sequence[int]) -> np.ndarray:
@@ -75,7 +70,7 @@ MORE: dict[str, Any] = {
     "colour in quarters": WordHistograms(ColourGrid(6, 6), n_words=200, levels=3, n_jobs=2, random_state=0),
     "oriented gradients": GradientPyramid(360, n_bins=20, levels=4, n_jobs=2),
 }
-# Accuracy in the paper: of the nearest neighbour and of the machine on one distance, and of the three weighed.
+# Accuracies in the paper: of the nearest neighbour and the SVM on one distance, and of the three combined.
 PAPER_SINGLE = {"shape": (53.30, 68.88), "colour": (47.32, 59.71), "texture": (39.36, 59.00)}
 PAPER_OVO, PAPER_OVA = 80.49, 82.55
 
@@ -92,7 +87,7 @@ class Split(NamedTuple):
 
 
 def find_twins(images: Sequence[np.ndarray]) -> np.ndarray:
-    """Which images are nearly the same: (n, n) bool, False on the diagonal, by the correlation of thumbnails."""
+    """Which images are near-duplicates by the correlation of thumbnails: (n, n) bool, False on the diagonal."""
     thumbnails = resize_all(images, THUMBNAIL).reshape(len(images), -1)
     thumbnails = thumbnails - thumbnails.mean(axis=1, keepdims=True)
     thumbnails /= np.maximum(np.linalg.norm(thumbnails, axis=1, keepdims=True), 1e-9)
@@ -128,9 +123,9 @@ def measure_split(
 def predictions(split: Split) -> Iterator[tuple[str, float | None, np.ndarray]]:
     """Method, the paper's figure if it has one, and labels (m,) of the test images."""
     for k, name in enumerate(split.names):
-        nearest, machine = PAPER_SINGLE.get(name, (None, None))
+        nearest, svm = PAPER_SINGLE.get(name, (None, None))
         yield f"{name}, nearest neighbour", nearest, split.labels[split.test[k].argmin(axis=1)]
-        yield f"{name}, machine", machine, weigh(split, slice(k, k + 1), weights="equal")
+        yield f"{name}, machine", svm, weigh(split, slice(k, k + 1), weights="equal")
     yield "the paper's three, 1-vs-1", PAPER_OVO, weigh(split, slice(3))
     yield "the paper's three, 1-vs-all", PAPER_OVA, weigh(split, slice(3), scheme="ova")
     yield "the paper's three, equal weights, 1-vs-all", None, weigh(split, slice(3), scheme="ova", weights="equal")
@@ -145,7 +140,7 @@ def predictions(split: Split) -> Iterator[tuple[str, float | None, np.ndarray]]:
 
 
 def add_noise(split: Split, n_noise: int = 5, n_values: int = 50) -> Split:
-    """The first three distances, and those of random vectors that have nothing to do with the images."""
+    """The first three distances, and those of random vectors that do not depend on the images."""
     rng = np.random.default_rng(0)
     training, test = list(split.training[:3]), list(split.test[:3])
     for _ in range(n_noise):
@@ -160,7 +155,7 @@ def add_noise(split: Split, n_noise: int = 5, n_values: int = 50) -> Split:
 
 
 def weigh(split: Split, which: slice, **settings) -> np.ndarray:
-    """Labels (m,) by the machines that weigh some of the distances."""
+    """Labels (m,) by a `TradeoffClassifier` on some of the distances."""
     classifier = TradeoffClassifier(kernels="distances", **settings)
     return classifier.fit(split.training[which], split.labels).predict(split.test[which])
 
@@ -171,7 +166,7 @@ def run(
     transformers: dict[str, Any] | None = None,
     every: int = 1,
 ) -> tuple[list[Outcome], list[Outcome]]:
-    """Table 2 beside ours: on all test images, and on those without a twin among the training images."""
+    """Table 2 on all test images, and on those without a twin among the training images."""
     found: dict[str, tuple[float | None, list[float], list[float], list[float]]] = {}
     for number in numbers:
         split = measure_split(number, judged_on, transformers, every)
@@ -193,11 +188,3 @@ def run(
         for part in (1, 2)
     ]
     return tables[0], tables[1]
-
-
-if __name__ == "__main__":
-    n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    judged_on = sys.argv[2] if len(sys.argv) > 2 else "test"
-    whole, without = run(range(1, n_splits + 1), judged_on)
-    print(as_text(f"Flowers 17, {judged_on} images, accuracy in %", whole))
-    print(as_text("The same without images that have a twin among the training images", without))

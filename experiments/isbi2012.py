@@ -3,31 +3,23 @@
 Tested on all pixels of sections 18-23 of the ISBI 2012 training stack (the challenge's test labels are not public),
 after learning from sections 0-17, from one or three sections, or from a few discs of one section. All methods learn
 from the same labels; seconds of training include computing features. Sections 15-17 served to choose settings.
-Run it with: python -m experiments.isbi2012 [--part sections|few|scribbles|all] [--unet] [--quick]
-    [--figure PATH]
 """
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from experiments.peers.pixel_forest import UNLABELLED, PixelForest
-from experiments.pixel_runs import FOREST, UNET, Predict, Run, as_table, judge, seconds_figure, timed
-from invariance.datasets import Dataset, DatasetMissing, load_isbi2012
-from invariance.report.figures import save_figure
+from experiments.pixel_runs import FOREST, UNET, Predict, Run, judge, timed
+from invariance.datasets import Dataset
 from invariance.segmentation import JungleSegmenter
 
 RADIUS = 4
 # 1 - F in % of the challenge's forest and of one jungle; on other sections, which the paper does not name.
 PAPER = {FOREST: 7.9, "jungles, no context": 6.0}
-PAPER_NOTE = (
-    "The paper's figures: random forest 7.9, convolutional network 6.0 (7 days on GPUs), one jungle 6.0 (3 hours)."
-)
 
 
 class Plan(NamedTuple):
@@ -41,13 +33,12 @@ class Plan(NamedTuple):
     n_discs: Sequence[int] = (10, 40, 160)
     scribbled: Sequence[int] = (0, 6, 12)
     n_draws: int = 2
-    n_unet_draws: int = 1
     scribble_moment: float = 100
     seed: int = 0
 
 
 FULL = Plan()
-# A rehearsal: everything is run, on little.
+# A rehearsal: everything is run, on little data.
 QUICK = Plan(
     training=(0, 1),
     few=((0,),),
@@ -113,7 +104,7 @@ def run_few(data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Metho
 def run_scribbles(
     data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = SCRIBBLE_METHODS
 ) -> list[Run]:
-    """Methods on discs of one section, over several sections and draws; the U-Net, which is slow, on some of these."""
+    """Methods on discs of one section, over several sections and draws."""
     runs = []
     draws = range(plan.seed, plan.seed + plan.n_draws)
     for n_discs, section, draw in product(plan.n_discs, plan.scribbled, draws):
@@ -121,7 +112,7 @@ def run_scribbles(
         mask = draw_scribbles(np.asarray(data.masks)[section], n_discs, RADIUS, rng)
         task, name = f"{n_discs} discs of one section", f"section {section}, draw {draw}"
         labels = Labels(task, name, data.images[section][None], mask[None], draw)
-        moments = (plan.scribble_moment,) if unet and draw in draws[: plan.n_unet_draws] else ()
+        moments = (plan.scribble_moment,) if unet else ()
         runs += _compare(labels, data, plan, methods, moments)
     return runs
 
@@ -164,11 +155,10 @@ def _compare(labels, data, plan, methods, moments) -> list[Run]:
 
     for method, train in methods.items():
         report(method, *timed(train, images, masks, plan.n_pixels, seed))
-    train_unet = find_unet() if moments else None
-    if train_unet is not None:
-        # The name tells the moment that was asked for; a batch may end a little later, which the seconds tell.
+    if moments:
+        # The name gives the moment that was asked for; a batch may end a little later, as the measured seconds show.
         names = iter([f"{UNET}, {moment:g} s" for moment in sorted(moments)])
-        train_unet(
+        load_unet()(
             images,
             masks,
             max(moments),
@@ -179,57 +169,18 @@ def _compare(labels, data, plan, methods, moments) -> list[Run]:
     return runs
 
 
-@cache
-def find_unet() -> Callable | None:
-    """`train_unet`, or None, with a notice, where PyTorch is missing."""
-    try:
-        from experiments.peers.unet import train_unet
-    except ImportError as error:
-        print(f"No U-Net: {error}", flush=True)
-        return None
+def load_unet() -> Callable:
+    """`train_unet`, imported only where it is used because it needs PyTorch."""
+    from experiments.peers.unet import train_unet
+
     return train_unet
 
 
 def warm_up(data: Dataset) -> None:
-    """Fit and predict once on little, so that compiling counts in no method's seconds."""
+    """Fit and predict once on little data, so that no method's seconds include compilation."""
     corner, truth = data.images[:1, :96, :96], np.asarray(data.masks)[:1, :96, :96].astype(np.int8)
     for train in SCRIBBLE_METHODS.values():
         train(corner, truth, 1000, 0)(corner[0])
 
 
 PARTS: dict[str, Callable[..., list[Run]]] = {"sections": run_sections, "few": run_few, "scribbles": run_scribbles}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the parts that are asked for, and print their tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.isbi2012", description=__doc__)
-    parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
-    parser.add_argument("--unet", action="store_true", help="also train the U-Net, which needs PyTorch")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal on little, in two minutes")
-    parser.add_argument("--figure", type=_figure_path, metavar="PATH", help="write errors against seconds here")
-    asked = parser.parse_args(arguments)
-    try:
-        data = load_isbi2012()
-    except DatasetMissing as missing:
-        parser.error(str(missing))
-    warm_up(data)
-    plan, runs = QUICK if asked.quick else FULL, []
-    for part in PARTS if asked.part == "all" else [asked.part]:
-        found = PARTS[part](data, plan, asked.unet)
-        print(f"\n{as_table(found, PAPER if part == 'sections' else {})}\n", flush=True)
-        runs += found
-    print(PAPER_NOTE)
-    if asked.figure is not None:
-        save_figure(seconds_figure(runs), asked.figure)
-
-
-def _figure_path(text: str) -> Path:
-    """An image's name, refused before hours are spent if it cannot be written."""
-    path = Path(text)
-    if path.suffix.lower() not in (".png", ".svg", ".pdf") or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"'{text}' must end in .png, .svg or .pdf and lie in a folder that exists.")
-    return path
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,8 @@
 """Neuronal membranes, [Laptev15] sec. 4.2: classify a pixel by the 31 x 31 patch around it, 24 rotations.
 
 Trained on 50,000 pixels of sections 0-17, tested on pixels of sections 18-23 of the ISBI 2012 training stack (the
-challenge's test labels are not public). The peer sees the same pixels: a random forest on scikit-image's
+challenge's test labels are not public). The peer learns from the same pixels: a random forest on scikit-image's
 `multiscale_basic_features`. Figures are 1 - F in per cent, F of the cell class at its best threshold.
-Run it with: python -m experiments.isbi_patches
 """
 
 import time
@@ -13,7 +12,7 @@ import numpy as np
 from skimage.feature import multiscale_basic_features
 from sklearn.ensemble import RandomForestClassifier
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from invariance.datasets import load_isbi2012
 from invariance.images import patches_at, pyramid_patches
 from invariance.jungles import JungleClassifier
@@ -23,12 +22,12 @@ TRAINING, TEST = range(18), range(18, 24)
 N_TRAINING, N_TEST = 50_000, 120_000
 SIZE = 31
 PHI = Rotations(24)
-# Chosen on sections 15-17 with 0-14 for training: as many filters as pay, from nodes large enough to learn one.
+# Chosen on sections 15-17 with 0-14 for training.
 FEATURES = {"max_samples": 0.5, "max_depth": 6, "validation_fraction": 0.0, "min_samples_leaf": 200, "head": "boosting"}
 
 
 def draw_pixels(sections: range, n_pixels: int, shape: tuple[int, int], seed: int):
-    """(section, rows, columns) of pixels drawn at random, as many in every section."""
+    """(section, rows, columns) of pixels drawn at random, equally many per section."""
     rng, n_each = np.random.default_rng(seed), n_pixels // len(sections)
     for section in sections:
         yield section, rng.integers(shape[0], size=n_each), rng.integers(shape[1], size=n_each)
@@ -51,7 +50,7 @@ def one_minus_f(probabilities: np.ndarray, labels: np.ndarray) -> float:
 
 
 def basic_features(image, rows, cols):
-    """What users of scikit-image's trainable segmentation give a forest."""
+    """Features of scikit-image's trainable segmentation."""
     return multiscale_basic_features(image, sigma_min=1, sigma_max=16)[rows, cols]
 
 
@@ -61,7 +60,7 @@ def plain_patches(image, rows, cols):
 
 
 def wide_patches(image, rows, cols):
-    """The patch at two scales, so that it sees nearly as far as the forest's features do."""
+    """The patch at two scales, which covers nearly as large a region as the features of the forest."""
     return pyramid_patches(image, rows, cols, SIZE, n_scales=2)
 
 
@@ -96,7 +95,7 @@ METHODS: dict[str, tuple[float | None, Callable, Callable]] = {
 
 
 def run(n_draws: int = 1, methods: dict = METHODS, seed: int = 0, shrink: int = 1) -> list[Outcome]:
-    """Every method on the same pixels, drawn from `seed` and the seeds after it; `shrink` divides how many.
+    """Every method on the same pixels, one draw per seed from `seed` on; `shrink` divides their number.
 
     Seconds are those of `fit`, without cutting patches or computing features.
     """
@@ -113,9 +112,5 @@ def run(n_draws: int = 1, methods: dict = METHODS, seed: int = 0, shrink: int = 
             test_features, test_labels = collect(data, TEST, N_TEST // shrink, 1000 + draw, describe)
             figures.append(one_minus_f(model.predict_proba(test_features)[:, 1], test_labels))
         outcomes.append(Outcome(name, np.array(figures), paper, seconds / n_draws))
-        print(as_text("so far", outcomes[-1:]).splitlines()[-1], flush=True)
+        print(outcomes[-1], flush=True)
     return outcomes
-
-
-if __name__ == "__main__":
-    print(as_text("ISBI 2012 patches, 1 - F in % (the paper: other sections, other test)", run()))

@@ -1,25 +1,20 @@
-"""Layers with few components, [Wibisono10] sec. 6.4, figs 4 and 5: PCA and Gaussian kernel PCA beside the full kernel.
+"""Layers with few components, [Wibisono10] sec. 6.4, figs 4 and 5: PCA, Gaussian kernel PCA and the full kernel.
 
 The task of `sample_complexity`, with 5 training images per class (fig. 4) and 30 (fig. 5); the 500 templates of a layer
-become k components. Every trial draws its images anew, and all methods share them and the templates. Rates are in per
+become k components. Every trial draws its own images; all methods share them and the templates. Rates are in per
 cent. The paper says: in fig. 4, 20 to 25 components do as well as all; in fig. 5, PCA is stable from 30 on, slightly
 below the full kernel, Gaussian kernel PCA from 150 on, level with it, and below 50 PCA is the better of the two.
 Here, over 5 trials, PCA with 30 is within 2 points of the full kernel and with 50 level with it; Gaussian kernel PCA is
 worse than PCA at 10 only, level with it at 25, and 10 points above the full kernel at 150.
-Run it with: python -m experiments.low_rank [number of trials] [folder of the figures]
 """
 
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from experiments import sample_complexity
 from experiments.outcome import Curve
-from experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Digits, as_table
+from experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Digits
 from invariance._core.progress import track
 
 PCA_COMPONENTS = (1, 2, 5, 10, 15, 20, 25, 30, 50, 100)
@@ -27,7 +22,7 @@ KPCA_COMPONENTS = (10, 25, 50, 100, 150, 200)
 
 
 class Method(NamedTuple):
-    """A hierarchy of so many layers, how they are embedded, and the numbers of components to try."""
+    """A hierarchy: its layers, their embedding, and the numbers of components to try."""
 
     layers: str
     embedding: str | None
@@ -77,7 +72,7 @@ def draw_trial(n_training: int, seed: int) -> Trial:
 
 
 def judge(method: Method, n_components: int | None, trial: Trial, seed: int) -> float:
-    """The rate in per cent of the nearest neighbour by a hierarchy with so many components at all layers."""
+    """The rate in per cent of the nearest neighbour by a hierarchy with `n_components` at all layers."""
     response = sample_complexity.make_response(method.layers, seed, method.embedding, n_components)
     response.fit(trial.template_images)
     (training, labels), (test, test_labels) = trial.training, trial.test
@@ -96,20 +91,3 @@ def run(n_trials: int = 10, experiment: Experiment = FIGURES["fig. 5"], label: s
         places = method.components or (sample_complexity.N_TEMPLATES,)
         curves.append(Curve(name, tuple(places), np.array(rates)))
     return curves
-
-
-def plot(curves: Sequence[Curve]) -> Figure:
-    """Rates by number of components, methods that have only one rate as dashed lines."""
-    several = [curve for curve in curves if len(curve.places) > 1]
-    single = [curve for curve in curves if len(curve.places) == 1]
-    return sample_complexity.plot(several, "components at each layer", single)
-
-
-if __name__ == "__main__":
-    n_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    for name, experiment in FIGURES.items():
-        curves = run(n_trials, experiment, name)
-        title = f"{name}: MNIST 2-9, shifted, {experiment.n_training} training images per class, rate in %"
-        print(as_table(title, "components", curves), flush=True)
-        if len(sys.argv) > 2:
-            plot(curves).savefig(Path(sys.argv[2]) / f"low_rank_{experiment.n_training}.png", dpi=150)

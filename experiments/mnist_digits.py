@@ -1,17 +1,15 @@
-"""MNIST with 1,000 training digits: jungles told of small rotations and shifts, beside an RBF support vector machine.
+"""MNIST with 1,000 training digits: jungles with small rotations and shifts, and an RBF support vector machine.
 
-The machine's parameters come from cross-validation on the same digits; the jungles' are the defaults.
-Run it with: python -m experiments.mnist_digits [number of draws]
+The parameters of the SVM are found by cross-validation on the training digits; those of the jungles are the defaults.
 """
 
-import sys
 import time
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from invariance.datasets import load_mnist
 from invariance.jungles import JungleClassifier
 from invariance.transformations import Rotations, Shifts
@@ -41,7 +39,7 @@ METHODS = {
 
 
 def run(n_draws: int = 5, seed: int = 0, n_training: int = N_TRAINING) -> list[Outcome]:
-    """Error of every method on the 10,000 test digits, over draws of the training digits: of `seed` and those after."""
+    """Error of every method on the 10,000 test digits, for training digits drawn by `seed` and the following seeds."""
     training, test = load_mnist("train"), load_mnist("test")
     test_images = np.asarray(test.images, np.float32) / 255
     all_images, all_labels = np.asarray(training.images), np.asarray(training.labels)
@@ -56,8 +54,3 @@ def run(n_draws: int = 5, seed: int = 0, n_training: int = N_TRAINING) -> list[O
             seconds[name] += time.perf_counter() - started
             errors[name].append(100 * np.mean(model.predict(test_images) != test.labels))
     return [Outcome(name, np.array(errors[name]), None, seconds[name] / n_draws) for name in METHODS]
-
-
-if __name__ == "__main__":
-    n_draws = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    print(as_text(f"MNIST, {N_TRAINING} training digits, error in % (seconds: training)", run(n_draws)))

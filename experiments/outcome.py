@@ -1,4 +1,4 @@
-"""What an experiment found, beside what the paper says."""
+"""What an experiment found, and the paper's figures."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,12 +7,16 @@ import numpy as np
 
 
 class Outcome(NamedTuple):
-    """One row of a table: a method's figures over several runs, the paper's figure if it has one, seconds a run."""
+    """One row of a table: a method's figures over several runs, the paper's figure or None, and seconds per run."""
 
     method: str
     figures: np.ndarray
     paper: float | None
     seconds: float
+
+    def __str__(self) -> str:
+        paper = "" if self.paper is None else f", paper {self.paper:.1f}"
+        return f"{self.method}: {self.mean:.2f} ± {self.deviation:.2f} in {len(self.figures)} runs{paper}"
 
     @property
     def mean(self) -> float:
@@ -26,10 +30,10 @@ class Outcome(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows that share a task; `better` is "lower" or "higher", or "neither" where a figure should be as the paper's.
+    """Rows that share a task; `better` is "lower", "higher", or "neither" where the paper's figure is the target.
 
-    `is_papers_task` tells whether the paper's figures are of this task. If not, as where the paper's data are not to be
-    had, they stand beside ours to be looked at, and are not judged by.
+    `is_papers_task` says whether the paper's figures belong to this task. If not, for example because the paper's data
+    are not available, they are shown but not judged by.
     """
 
     title: str
@@ -39,12 +43,12 @@ class Table(NamedTuple):
 
     @property
     def direction(self) -> str:
-        """What is wanted of the figures, in words."""
-        return "no figure is better than another" if self.better == "neither" else f"{self.better} is better"
+        """Which figures are better, in words."""
+        return "neither direction is better" if self.better == "neither" else f"{self.better} is better"
 
 
 class Curve(NamedTuple):
-    """A method's rates (runs, places) in per cent at some places, such as numbers of examples or of components."""
+    """A method's rates (runs, places) in per cent at some places, such as numbers of examples or components."""
 
     method: str
     places: tuple[int, ...]
@@ -62,7 +66,7 @@ class Curve(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """Curves over the same places: a title, what the places and the rates are, and whether places are spread by log."""
+    """Curves over the same places: title, labels of the axes, and whether the axis of places is logarithmic."""
 
     title: str
     places: str
@@ -76,16 +80,3 @@ class Found(NamedTuple):
 
     tables: list[Table]
     plots: Sequence[Plot] = ()
-
-
-def as_text(title: str, outcomes: Sequence[Outcome]) -> str:
-    """The table in plain text, figures in per cent."""
-    width = max(len(outcome.method) for outcome in outcomes)
-    lines = [title, f"{'method':{width}}  paper   ours  deviation  runs  seconds a run"]
-    for outcome in outcomes:
-        paper = "    -" if outcome.paper is None else f"{outcome.paper:5.1f}"
-        lines.append(
-            f"{outcome.method:{width}}  {paper}  {outcome.mean:5.2f}  {outcome.deviation:9.2f}  "
-            f"{len(outcome.figures):4d}  {outcome.seconds:13.1f}"
-        )
-    return "\n".join(lines)

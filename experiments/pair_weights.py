@@ -1,14 +1,12 @@
-"""Weights of the pairs of classes that [Varma07] explains by their images: textures, flowers and objects.
+"""Weights for the pairs of classes that [Varma07] shows: textures, flowers and objects.
 
-1. textures, figs 2 and 3: which level of invariance is wanted, and how that changes with the training images;
-2. flowers, figs 4 to 6 and sec. 4.2: shape, colour or texture, and which flowers want the same;
-3. objects, fig. 7: round things are told apart without their shape, a butterfly from a guitar by nothing else.
-Figures are shares of the weights in per cent; the paper gives weights, from which its shares are computed. Pairs of
-classes are learned by themselves, with words of the images of the classes that are named here only.
-Run it with: python -m experiments.pair_weights [number of draws]
+1. textures, figs 2 and 3: weights of levels of invariance, and how they change with the number of training images;
+2. flowers, figs 4 to 6 and sec. 4.2: weights of shape, colour and texture, and which flowers have similar weights;
+3. objects, fig. 7: shape does not separate round objects from each other, but a butterfly from a guitar.
+Figures are shares of the weights in per cent, computed from the paper's weights where it gives weights. Every pair is
+learned by itself; words are learned from the images of the classes named here only.
 """
 
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -19,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments import caltech_objects, flowers17, uiuc_textures
-from experiments.outcome import Curve, Outcome, as_text
+from experiments.outcome import Curve, Outcome
 from invariance.datasets import load_caltech101, load_flowers17, load_uiuc_textures
 from invariance.tradeoff import TradeoffClassifier, class_shares, weights_by_size
 
@@ -107,7 +105,7 @@ def of_textures(
 def of_flowers(
     numbers: Sequence[int], every: int = 1
 ) -> tuple[dict[Pair, list[Outcome]], list[Outcome], list[Outcome]]:
-    """Figs 4 to 6: shares of three pairs, how often each cue counts most, and what related flowers have in common."""
+    """Figs 4 to 6: shares of three pairs, how often each cue dominates, and overlaps of related flowers."""
     started = time.perf_counter()
     kinds = np.asarray(load_flowers17().class_names)
     found: dict[Pair, list[np.ndarray]] = defaultdict(list)
@@ -130,7 +128,7 @@ def of_flowers(
 
 
 def in_common(shares: Mapping[str, np.ndarray]) -> tuple[float, float]:
-    """The mean share in % that two related flowers have in common, and two of them that are not related."""
+    """Mean overlap in % of the shares of two related flowers, and of two that are not related."""
     overlaps: dict[bool, list[float]] = {True: [], False: []}
     for first, second in combinations([name for pair in RELATED for name in pair], 2):
         overlaps[(first, second) in RELATED].append(100 * float(np.minimum(shares[first], shares[second]).sum()))
@@ -140,7 +138,7 @@ def in_common(shares: Mapping[str, np.ndarray]) -> tuple[float, float]:
 def of_objects(
     n_draws: int, seed: int = 0, measures: Mapping[str, caltech_objects.Measure] = caltech_objects.MEASURES
 ) -> dict[Pair, list[Outcome]]:
-    """Fig. 7: shares of geometric blur, appearance and shape for four pairs, 15 images per class drawn anew."""
+    """Fig. 7: shares of geometric blur, appearance and shape for four pairs, 15 images per class, drawn per seed."""
     started = time.perf_counter()
     data = load_caltech101(sorted({name for pair in OBJECTS for name in pair}))
     assert data.labels is not None
@@ -164,16 +162,6 @@ def _rows(
     seconds: float,
     otherwise: float | None = 0.0,
 ) -> list[Outcome]:
-    """A row a name; where the paper gives weights of some, those of others are 0, or not known (None)."""
+    """One row per name; names without a figure in the paper get `otherwise`: 0, or None if unknown."""
     figures = np.stack(draws)
     return [Outcome(name, figures[:, place], paper.get(name, otherwise), seconds) for place, name in enumerate(names)]
-
-
-if __name__ == "__main__":
-    n_draws = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    textures, _ = of_textures(n_draws)
-    flowers, dominant, likeness = of_flowers(range(1, min(n_draws, 3) + 1))
-    for pair, rows in (textures | flowers | of_objects(n_draws)).items():
-        print(as_text(f"{pair[0]} or {pair[1]}, share of the weights in %", rows))
-    print(as_text("Which cue counts most, in % of all pairs of flowers", dominant))
-    print(as_text("Shares that flowers have in common, in %", likeness))

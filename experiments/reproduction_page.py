@@ -1,4 +1,4 @@
-"""The page of all reproductions, from the results that are kept: what was found, by which rule it is judged, plots."""
+"""The page of all experiments, from the stored results: tables, verdicts and plots."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,33 +7,38 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.catalogue import EXPERIMENTS
-from experiments.experiment import Experiment, absent_data
+from experiments.experiment import Experiment, missing_data
 from experiments.outcome import Outcome, Plot, Table
-from experiments.results import Result
-from experiments.sample_complexity import plot as plot_curves
+from experiments.results import Result, is_outdated
 from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
 from invariance._core.files import atomic_path
-from invariance.report.figures import BLUE, INK, ORANGE, save_figure
+from invariance.report import save_figure
+from invariance.report.figures import BLUE, INK, ORANGE
 
-QUICK_NOTE = "A rehearsal on next to nothing: its figures mean nothing, and there are no verdicts."
+QUICK_NOTE = "A rehearsal with very little data: its figures mean nothing, and there are no verdicts."
+OUTDATED = "outdated"
+OUTDATED_NOTE = (
+    "Outdated: the code or the settings of this experiment have changed since this run. Its figures are those of the "
+    "earlier code."
+)
 
 
 def verdict_on(experiment: Experiment, result: Result | None) -> str:
     """The verdict in a few words."""
     if result is not None:
         return "a rehearsal, no verdict" if result.is_quick else summarize(result.found.tables, experiment.claims)
-    absent = absent_data(experiment)
-    if absent or (experiment.run is None and experiment.lacking):
-        return f"{DATA_MISSING}: {', '.join(absent) or experiment.lacking}"
+    absent = missing_data(experiment)
+    if absent or (experiment.run is None and experiment.unavailable):
+        return f"{DATA_MISSING}: {', '.join(absent) or experiment.unavailable}"
     return NOT_RUN
 
 
 def rows_of(table: Table, is_quick: bool) -> list[list[str]]:
-    """The rows of a table in words: method, the paper's figure, ours, deviation, runs, verdict, seconds a run."""
+    """The cells of a table: method, the paper's figure, ours, deviation, runs, verdict, seconds per run."""
     return [_row(outcome, table, is_quick) for outcome in table.outcomes]
 
 
-HEAD = ("method", "paper", "ours", "deviation", "runs", "verdict", "seconds a run")
+HEAD = ("method", "paper", "ours", "deviation", "runs", "verdict", "seconds per run")
 
 
 def _row(outcome: Outcome, table: Table, is_quick: bool) -> list[str]:
@@ -48,7 +53,7 @@ def _number(value: float, form: str) -> str:
 
 
 def claims_of(experiment: Experiment, result: Result) -> list[str]:
-    """The paper's claims with their verdicts, a sentence each."""
+    """The paper's claims with their verdicts, one sentence per claim."""
     judged = [(claim, *judge_claim(claim, result.found.tables)) for claim in experiment.claims]
     return [f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen})." for claim, verdict, seen in judged]
 
@@ -57,30 +62,39 @@ def write_page(results: Mapping[str, Result], output: Path, stem: str = "reprodu
     """Write `stem`.md into the folder `output`, and its plots into the folder `stem` beside it; the page's path."""
     folder = output / stem
     folder.mkdir(exist_ok=True)
-    sections = []
-    for experiment in EXPERIMENTS.values():
-        result, images = results.get(experiment.name), []
-        for number, (title, figure) in enumerate(_figures(result) if result else []):
-            file = folder / f"{experiment.name}{f'-{number + 1}' if number else ''}.png"
+    images: dict[str, list[str]] = {}
+    for name, result in results.items():
+        for number, (title, figure) in enumerate(_figures(result)):
+            file = folder / f"{name}{f'-{number + 1}' if number else ''}.png"
             save_figure(figure, file)
-            images.append(f"![{title}]({stem}/{file.name})")
-        sections.append(_section(experiment, result, images))
+            images.setdefault(name, []).append(f"![{title}]({stem}/{file.name})")
     page = output / f"{stem}.md"
     with atomic_path(page) as neighbour:
-        neighbour.write_text("\n\n".join([_opening(results), *sections]) + "\n", encoding="utf-8")
+        neighbour.write_text(page_text(results, images), encoding="utf-8")
     return page
+
+
+def page_text(results: Mapping[str, Result], images: Mapping[str, list[str]]) -> str:
+    """The page in Markdown; `images` holds the links to the plots by experiment."""
+    sections = [
+        _section(experiment, results.get(name), images.get(name, [])) for name, experiment in EXPERIMENTS.items()
+    ]
+    return "\n\n".join([_opening(results), *sections]) + "\n"
 
 
 def _opening(results: Mapping[str, Result]) -> str:
     lines = [
         "# The papers' tables and figures, run again",
         "",
-        "Written by `invariance reproduce --all` from real runs; do not edit it. Keys such as Laptev15 are those of "
-        "`references.bib`.",
+        "Written by `python -m experiments --all` from the stored results of real runs; do not edit it. Keys such as "
+        "Laptev15 are those of `references.bib`.",
         "",
         RULE,
         "",
-        "| experiment | of | verdicts | runs | seconds | CPU seconds |",
+        f'A result is marked "{OUTDATED}" if the code of its experiment has changed since the run. Changes in the '
+        "library itself are not detected.",
+        "",
+        "| experiment | source | verdicts | runs | seconds | CPU seconds |",
         "|---|---|---|---|---|---|",
     ]
     if any(result.is_quick for result in results.values()):
@@ -91,6 +105,8 @@ def _opening(results: Mapping[str, Result]) -> str:
             ["", "", ""] if result is None else [f"{x:.0f}" for x in (result.runs, result.seconds, result.cpu_seconds)]
         )
         verdict = verdict_on(experiment, result)
+        if result is not None and is_outdated(result, experiment):
+            verdict = f"{verdict} ({OUTDATED})"
         cells = (f"[{experiment.name}](#{experiment.name})", f"{experiment.paper}, {experiment.place}", verdict)
         lines.append(f"| {' | '.join((*cells, *sizes))} |")
     return "\n".join(lines)
@@ -98,8 +114,8 @@ def _opening(results: Mapping[str, Result]) -> str:
 
 def _section(experiment: Experiment, result: Result | None, images: list[str]) -> str:
     parts = [f"## {experiment.name}", f"{experiment.paper}, {experiment.place}. {experiment.protocol}"]
-    if experiment.lacking:
-        parts.append(f"Not to be had: {experiment.lacking}.")
+    if experiment.unavailable:
+        parts.append(f"Not available: {experiment.unavailable}.")
     if experiment.differs:
         parts.append(experiment.differs)
     if result is None:
@@ -109,11 +125,13 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
         if experiment.claims and not result.is_quick:
             parts.append("\n".join(f"- {line}" for line in claims_of(experiment, result)))
         parts += images
+        if is_outdated(result, experiment):
+            parts.append(OUTDATED_NOTE)
         seed = "fixed splits" if result.seed is None else f"seed {result.seed}"
         parts.append(
             f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
             f"{result.finished}, invariance {result.version}, {result.machine}. "
-            f"Again: `invariance reproduce {experiment.name} --runs {result.runs}`"
+            f"Command: `python -m experiments {experiment.name} --runs {result.runs}`"
         )
     if experiment.others:
         listed = ", ".join(f"{name} {figure:g}" for name, figure in experiment.others.items())
@@ -130,17 +148,25 @@ def _markdown(table: Table, is_quick: bool) -> str:
 def _figures(result: Result) -> list[tuple[str, Figure]]:
     """The plots: the experiment's curves if it has any, else its tables with figures of the paper, else all tables."""
     if result.found.plots:
-        return [(plot.title, _curves_figure(plot)) for plot in result.found.plots]
+        return [(plot.title, curves_figure(plot)) for plot in result.found.plots]
     tables = [table for table in result.found.tables if any(row.paper is not None for row in table.outcomes)]
     return [(table.title, table_figure(table)) for table in tables or result.found.tables[:1]]
 
 
-def _curves_figure(plot: Plot) -> Figure:
-    """Rates by places, methods that have one rate only as dashed lines."""
+def curves_figure(plot: Plot) -> Figure:
+    """Mean rates by places with bars of one standard deviation; methods with a single rate are dashed lines."""
     several = [curve for curve in plot.curves if len(curve.places) > 1]
     single = [curve for curve in plot.curves if len(curve.places) == 1]
-    figure = plot_curves(several, plot.places, single, plot.rates)
-    [axes] = figure.axes
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for curve in several:
+        axes.errorbar(curve.places, curve.means, np.nan_to_num(curve.deviations), marker="o", ms=4, capsize=2,
+                      label=curve.method)  # fmt: skip
+    for number, curve in enumerate(single):
+        axes.axhline(curve.means[0], ls="--", lw=1, color=f"C{number}", label=curve.method)
+    axes.set(xlabel=plot.places, ylabel=plot.rates)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     axes.set_title(plot.title, fontsize=10, color=INK)
     if plot.is_log:
         places = sorted({place for curve in several for place in curve.places})
@@ -151,7 +177,7 @@ def _curves_figure(plot: Plot) -> Figure:
 
 
 def table_figure(table: Table) -> Figure:
-    """Our means with bars of one deviation, and the paper's figures, a row a method."""
+    """Our means with bars of one standard deviation, and the paper's figures, one row per method."""
     rows = table.outcomes[::-1]
     places = np.arange(len(rows))
     figure = Figure(figsize=(7.2, 0.9 + 0.3 * len(rows)), layout="constrained")

@@ -1,7 +1,7 @@
-"""How each reproduction is run: so many runs from a seed on, or a rehearsal on next to nothing.
+"""How each experiment is run: a function of (runs, seed, is_quick) that returns what was `Found`.
 
-Every function takes (runs, seed, is_quick) and returns what was `Found`. What is learned from and tested on grows with
-neither: `runs` are draws, splits or trials. Rehearsals leave methods out, and their figures mean nothing.
+`runs` are draws, splits or trials; they do not change the number of training or test images. Rehearsals
+(`is_quick=True`) leave out methods and data, and their figures mean nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,9 @@ import numpy as np
 
 from experiments.outcome import Curve, Found, Outcome, Plot, Table
 
+# Titles and names of rows are those of the stored results, which are looked up by them.
 EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples a class for 65 % right", "5 examples a class, right in %"
-RIGHT = "right in %"
+ACCURACY = "right in %"
 WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
 SHARE = "share of the weights in %"
 DOMINANT_CUE, IN_COMMON = "cue that counts most, in % of all pairs", "shares of the weights in common in %"
@@ -56,14 +57,35 @@ def isbi_scribbles(runs: int, seed: int, is_quick: bool) -> Found:
     return _isbi("scribbles", runs, seed, is_quick, ("pixel forest", "jungles"))
 
 
-def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str]) -> Found:
+def isbi_unet(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes, every pixel, from 18 labelled sections, against a U-Net at several moments of its training."""
+    names = ("pixel forest", "jungles, no context", "jungles", "jungles, thorough")
+    found = _isbi("sections", runs, seed, is_quick, names, unet=True)
+    errors = found.tables[0]
+    unet = {float(row.method.split()[1]): row.figures for row in errors.outcomes if row.method.startswith("U-Net")}
+    curves = [Curve("U-Net", tuple(map(round, unet)), np.transpose([*unet.values()]))]
+    curves += [
+        Curve(row.method, (round(row.seconds),), row.figures[:, None])
+        for row in errors.outcomes
+        if not row.method.startswith("U-Net")
+    ]
+    return found._replace(plots=[Plot("ISBI 2012", "training seconds of the U-Net", errors.title, curves, True)])
+
+
+def isbi_scribbles_unet(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes, every pixel, from a few marked discs of one section, against a U-Net."""
+    return _isbi("scribbles", runs, seed, is_quick, ("pixel forest", "jungles"), unet=True)
+
+
+def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str], unet: bool = False) -> Found:
     from experiments import isbi2012, pixel_runs
     from invariance.datasets import load_isbi2012
 
     data, plan = load_isbi2012(), isbi2012.QUICK._replace(n_discs=(40,)) if is_quick else isbi2012.FULL
     chosen = pick(isbi2012.METHODS, *methods[: 2 if is_quick else None])
     plans = [plan._replace(seed=number, n_draws=1) for number in range(seed, seed + runs)]
-    found = [run for plan in plans for run in isbi2012.PARTS[part](data, plan, methods=chosen)]
+    isbi2012.warm_up(data)
+    found = [run for plan in plans for run in isbi2012.PARTS[part](data, plan, unet, chosen)]
     tables = []
     for task, by_method in pixel_runs.group(found).items():
         for title, better, field in (("1 - F in %", "lower", "error"), ("V_rand in %", "higher", "v_rand")):
@@ -91,10 +113,22 @@ def graz02(runs: int, seed: int, is_quick: bool) -> Found:
     """Bikes by forests, with and without labels, of one tree and of five."""
     from experiments import graz02 as module
 
-    codebooks = pick(module.CODEBOOKS, "forest, 5 trees", "forest, 1 tree", "unsupervised trees")
     tasks = pick(module.TASKS, "fours or nines") if is_quick else module.TASKS
-    found = module.run(runs, 200 if is_quick else 2000, codebooks, tasks, seed)
-    return Found([Table(f"{task}, {RIGHT}", "higher", rows, is_papers_task=False) for task, rows in found.items()])
+    found = module.run(runs, 200 if is_quick else 2000, module.CODEBOOKS, tasks, seed)
+    return Found([Table(f"{task}, {ACCURACY}", "higher", rows, is_papers_task=False) for task, rows in found.items()])
+
+
+def graz02_8000(runs: int, seed: int, is_quick: bool) -> Found:
+    """Bikes or cars with as many windows as the paper, by forests and k-means."""
+    from experiments import graz02 as module
+    from invariance.codebooks import KMeansCodebook
+
+    codebooks = pick(module.CODEBOOKS, "forest, 5 trees")
+    if not is_quick:
+        codebooks["k-means, 5,000 words"] = (KMeansCodebook(5000), True)
+    tasks = pick(module.TASKS, "bikes or cars")
+    [rows] = module.run(runs, 100 if is_quick else 8000, codebooks, tasks, seed).values()
+    return Found([Table(f"bikes or cars, {ACCURACY}", "higher", rows, is_papers_task=False)])
 
 
 def graz02_windows(runs: int, seed: int, is_quick: bool) -> Found:
@@ -140,8 +174,8 @@ def _graz_curves(settings: Mapping[int, tuple[dict, int]], places: str, runs: in
         Curve(name, tuple(by_place), np.transpose([rows[i].figures for rows in by_place.values()]))
         for i, name in enumerate(names)
     ]
-    title = f"{task}, {RIGHT}, by {places}"
-    return Found([Table(title, "higher", rows, is_papers_task=False)], [Plot(title, places, RIGHT, curves, True)])
+    title = f"{task}, {ACCURACY}, by {places}"
+    return Found([Table(title, "higher", rows, is_papers_task=False)], [Plot(title, places, ACCURACY, curves, True)])
 
 
 def rotation_distributions(runs: int, seed: int, is_quick: bool) -> Found:
@@ -163,7 +197,7 @@ def rotated_images(runs: int, seed: int, is_quick: bool) -> Found:
 
 
 def sample_complexity(runs: int, seed: int, is_quick: bool) -> Found:
-    """How many examples a class are needed."""
+    """How many examples per class are needed."""
     from experiments import sample_complexity as module
 
     methods, counts = (("2 layers", "L2"), (1, 5)) if is_quick else (module.METHODS, module.COUNTS)
@@ -174,7 +208,7 @@ def sample_complexity(runs: int, seed: int, is_quick: bool) -> Found:
     ]
     from_five = [Outcome(c.method, c.rates[:, c.places.index(5)], None, float("nan")) for c in curves]
     tables = [Table(EXAMPLES_NEEDED, "lower", needed), Table(FIVE_EXAMPLES, "higher", from_five)]
-    return Found(tables, [Plot("MNIST 2-9, shifted", "training images per class", RIGHT, curves)])
+    return Found(tables, [Plot("MNIST 2-9, shifted", "training images per class", ACCURACY, curves)])
 
 
 def low_rank_5(runs: int, seed: int, is_quick: bool) -> Found:
@@ -202,8 +236,8 @@ def _low_rank(name: str, runs: int, seed: int, is_quick: bool) -> Found:
         for c in curves
         for i, k in enumerate(c.places)
     ]
-    title = f"{experiment.n_training} training images per class, {RIGHT}"
-    return Found([Table(title, "higher", rows)], [Plot(title, "components at each layer", RIGHT, curves)])
+    title = f"{experiment.n_training} training images per class, {ACCURACY}"
+    return Found([Table(title, "higher", rows)], [Plot(title, "components at each layer", ACCURACY, curves)])
 
 
 def tangent_digits(runs: int, seed: int, is_quick: bool) -> Found:
@@ -213,6 +247,16 @@ def tangent_digits(runs: int, seed: int, is_quick: bool) -> Found:
     size, names = (30, ["RBF", "virtual, rotations and scales"]) if is_quick else (300, [*module.METHODS])
     [rows] = module.run(runs, 200 if is_quick else module.N_TEST, pick(module.METHODS, *names), (size,), seed).values()
     return Found([Table("error in %", "lower", rows, is_papers_task=False)])
+
+
+def tangent_digits_1000(runs: int, seed: int, is_quick: bool) -> Found:
+    """Digits from 1,000 examples with the best kernels of `tangent_digits`."""
+    from experiments import tangent_digits as module
+
+    names = ("RBF",) if is_quick else module.FOR_MANY
+    size, n_test = (30, 200) if is_quick else (1000, module.N_TEST)
+    [rows] = module.run(runs, n_test, pick(module.METHODS, *names), (size,), seed).values()
+    return Found([Table("error in %", "lower", [row._replace(paper=None) for row in rows], is_papers_task=False)])
 
 
 def tangent_digits_sizes(runs: int, seed: int, is_quick: bool) -> Found:
@@ -236,9 +280,9 @@ def tangent_faces(runs: int, seed: int, is_quick: bool) -> Found:
     """Faces with kernels that know small transformations."""
     from experiments import tangent_faces as module
 
-    names = module.FEW_METHODS[: 2 if is_quick else None]
+    methods = pick(module.METHODS, "RBF", "jittered, shifts") if is_quick else module.METHODS
     preparations = pick(module.PREPARATIONS, "evened") if is_quick else module.PREPARATIONS
-    found = module.run(runs, preparations, pick(module.METHODS, *names), seed)
+    found = module.run(runs, preparations, methods, seed)
     return Found([Table(f"images {name}, error in %", "lower", rows) for name, rows in found.items()])
 
 
@@ -251,7 +295,7 @@ def uiuc_textures(runs: int, seed: int, is_quick: bool) -> Found:
         found = module.run(1, table=few, more={}, combinations={}, classes=("T01_bark1", "T25_plaid"))
     else:
         found = module.run(runs)
-    return Found([Table(f"{name}, {RIGHT}", "higher", rows) for name, rows in found.items()])
+    return Found([Table(f"{name}, {ACCURACY}", "higher", rows) for name, rows in found.items()])
 
 
 def flowers17(runs: int, seed: int, is_quick: bool) -> Found:
@@ -259,7 +303,7 @@ def flowers17(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import flowers17 as module
 
     whole, without = module.run(range(1, runs + 1), *(("test", module.PAPERS_THREE, 20) if is_quick else ()))
-    return Found([Table(RIGHT, "higher", whole), Table(f"without twins, {RIGHT}", "higher", without)])
+    return Found([Table(ACCURACY, "higher", whole), Table(f"without twins, {ACCURACY}", "higher", without)])
 
 
 def caltech_few(runs: int, seed: int, is_quick: bool) -> Found:
@@ -277,23 +321,32 @@ def _caltech(n_classes: int | None, runs: int, seed: int, is_papers_task: bool) 
 
     rows = module.run(module.choose_classes(n_classes), runs, seed=seed)
     if not is_papers_task:
-        rows = [row._replace(paper=None) for row in rows]  # of 102 classes: nothing to set beside fewer
-    return Found([Table(RIGHT, "higher", rows, is_papers_task)])
+        rows = [row._replace(paper=None) for row in rows]  # the paper's figures are for 102 classes
+    return Found([Table(ACCURACY, "higher", rows, is_papers_task)])
 
 
 def all_methods(runs: int, seed: int, is_quick: bool) -> Found:
-    """All methods of the library weighed together."""
+    """All methods of the library combined, on digits and faces."""
     from experiments import all_methods as module
 
     if is_quick:
         found = module.run(runs, ("Yale faces",), pick(module.COMBINATIONS, "all, equal weights"), seed)
     else:
         found = module.run(runs, ("small digits", "MNIST, 300 digits", "Yale faces"), seed=seed)
-    return Found([Table(f"{task}, {RIGHT}", "higher", rows) for task, rows in found.items()])
+    return Found([Table(f"{task}, {ACCURACY}", "higher", rows) for task, rows in found.items()])
+
+
+def all_methods_textures(runs: int, seed: int, is_quick: bool) -> Found:
+    """All methods of the library combined, on textures."""
+    from experiments import all_methods as module
+
+    combinations = pick(module.COMBINATIONS, "all, equal weights") if is_quick else module.COMBINATIONS
+    [rows] = module.run(runs, ("UIUC textures",), combinations, seed).values()
+    return Found([Table(f"UIUC textures, {ACCURACY}", "higher", rows)])
 
 
 def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
-    """What weights say about a task, and what priors are worth; the digits are those of seeds 0, 1, ..."""
+    """Weights of a task, and what priors are worth; the digits are those of seeds 0, 1, ..."""
     from experiments import learned_weights as module
     from invariance.datasets import load_mnist
 
@@ -301,11 +354,14 @@ def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
         data = load_mnist()
         images, labels = np.asarray(data.images, np.float32) / 255, np.asarray(data.labels)
         tables = module.compare_priors(images, labels, 1, 8)
-        return Found([Table(f"{kind}, {n} a class, {RIGHT}", "higher", rows) for (kind, n), rows in tables.items()])
-    (by_size, *_), tables = module.run(runs)
-    found = [Table(f"{kind}, {n} a class, {RIGHT}", "higher", rows) for (kind, n), rows in tables.items()]
+        return Found([Table(f"{kind}, {n} a class, {ACCURACY}", "higher", rows) for (kind, n), rows in tables.items()])
+    (by_size, shares, again), tables = module.run(runs)
+    found = [Table(f"{kind}, {n} a class, {ACCURACY}", "higher", rows) for (kind, n), rows in tables.items()]
+    rows = zip(("the same pair of digits", "all pairs of digits"), module.overlaps(shares, again), strict=True)
+    in_common = [Outcome(name, figures, None, float("nan")) for name, figures in rows]
+    found.append(Table(f"{IN_COMMON}, learned from other images, one figure per pair", "neither", in_common))
     plots, n_blind = [], len(module.KERNELS) // 2
-    for kind, shares in by_size.items():  # (sizes, pairs of digits, k), from least to most turning ignored
+    for kind, shares in by_size.items():  # (sizes, pairs of digits, k), from the smallest to the largest rotations
         wanted = [
             Outcome(f"{size} a class", 100 * of_size[:, n_blind:].sum(axis=1), None, float("nan"))
             for size, of_size in zip(module.SIZES, shares, strict=True)
@@ -319,7 +375,7 @@ def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
 
 
 def texture_weights(runs: int, seed: int, is_quick: bool) -> Found:
-    """Levels of invariance that pairs of textures want, and that with few training images."""
+    """Weights of levels of invariance for pairs of textures, also with few training images."""
     from experiments import pair_weights as module
     from experiments.uiuc_textures import TABLE
 

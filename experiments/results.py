@@ -1,4 +1,4 @@
-"""What reproductions found, one JSON file each, written the moment it is done: a broken run goes on where it was."""
+"""Results of experiments, one JSON file per experiment, so that an interrupted `--all` can be resumed."""
 
 import ast
 import hashlib
@@ -27,9 +27,9 @@ PACKAGE = "experiments"
 
 
 class Result(NamedTuple):
-    """What an experiment found, with all that it takes to find it again; `seed` is None where splits are fixed.
+    """What an experiment found, and how to repeat it; `seed` is None where splits are fixed.
 
-    `cpu_seconds` are those of all threads, without child processes; on a busy machine they say more than `seconds`.
+    `cpu_seconds` includes all threads but no child processes; on a busy machine it says more than `seconds`.
     """
 
     name: str
@@ -49,7 +49,7 @@ def perform(experiment: Experiment, runs: int | None = None, seed: int = 0, is_q
     """Run an experiment; what it prints on the way goes to standard error."""
     assert experiment.run is not None
     runs = check_runs(experiment, runs, is_quick)
-    code = fingerprint(experiment, runs, seed, is_quick)  # before, for files may change while it runs
+    code = fingerprint(experiment, runs, seed, is_quick)  # before the run, during which files may change
     started, cpu_started = time.perf_counter(), time.process_time()
     with redirect_stdout(sys.stderr):
         found = experiment.run(runs, seed, is_quick)
@@ -69,15 +69,15 @@ def perform(experiment: Experiment, runs: int | None = None, seed: int = 0, is_q
 
 
 def check_runs(experiment: Experiment, runs: int | None, is_quick: bool = False) -> int:
-    """The number of runs: the one asked for, else the experiment's own, one in a rehearsal, and no more than it has."""
+    """The number of runs: as given, else the experiment's default or one in a rehearsal; at most its `max_runs`."""
     chosen = runs if runs is not None else 1 if is_quick else experiment.runs
-    return chosen if experiment.most_runs is None else min(chosen, experiment.most_runs)
+    return chosen if experiment.max_runs is None else min(chosen, experiment.max_runs)
 
 
 def fingerprint(experiment: Experiment, runs: int, seed: int, is_quick: bool) -> str:
-    """A name for the settings and the code of an experiment; comments and layout do not count.
+    """Hash of the settings and the code of an experiment, without comments and layout.
 
-    That is the code in `experiments`. Methods are in other rooms: after a change of those, run it afresh.
+    Covers the code in `experiments` only. After a change in the library itself, run with `--force`.
     """
     assert experiment.run is not None
     own = _functions_used(experiment.run)
@@ -87,7 +87,7 @@ def fingerprint(experiment: Experiment, runs: int, seed: int, is_quick: bool) ->
 
 
 def _functions_used(function: Callable) -> ast.Module:
-    """The function as it stands in its file, and those beside it that it names and whose own names begin with a _."""
+    """The source of a function and of the private functions of its file that it uses."""
     file = inspect.getsourcefile(function)
     assert file is not None
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
@@ -98,7 +98,7 @@ def _functions_used(function: Callable) -> ast.Module:
 
 
 def _modules_used(tree: ast.AST, known: dict[str, ast.AST] | None = None) -> dict[str, ast.AST]:
-    """The modules of experiments that a piece of code imports, and those that they import, by their full names."""
+    """The modules of `experiments` that a piece of code imports, directly or not, by their full names."""
     known = {} if known is None else known
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or node.module is None:
@@ -106,7 +106,7 @@ def _modules_used(tree: ast.AST, known: dict[str, ast.AST] | None = None) -> dic
         names = [f"{PACKAGE}.{alias.name}" for alias in node.names] if node.module == PACKAGE else [node.module]
         for name in names:
             if name.startswith(f"{PACKAGE}.") and name not in known and name != Outcome.__module__:
-                spec = find_spec(name)  # read, not imported: some need what is not installed
+                spec = find_spec(name)  # read, not imported: some need packages that may be missing
                 assert spec is not None
                 assert spec.origin is not None
                 known[name] = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
@@ -115,12 +115,17 @@ def _modules_used(tree: ast.AST, known: dict[str, ast.AST] | None = None) -> dic
 
 
 def is_current(result: Result | None, experiment: Experiment, runs: int, seed: int, is_quick: bool) -> bool:
-    """Whether a result is what running the experiment now, with these settings, would find."""
+    """Whether a result comes from the present code with these settings."""
     return result is not None and result.fingerprint == fingerprint(experiment, runs, seed, is_quick)
 
 
+def is_outdated(result: Result, experiment: Experiment) -> bool:
+    """Whether the code of an experiment has changed since a result was found."""
+    return not is_current(result, experiment, result.runs, result.seed or 0, result.is_quick)
+
+
 def write_result(result: Result, folder: Path) -> Path:
-    """Keep a result in a folder, atomically; its file."""
+    """Write a result into a folder, atomically, and return its file."""
     file = folder / f"{result.name}.json"
     with atomic_path(file) as neighbour:
         neighbour.write_text(json.dumps(as_json(result), indent=1) + "\n", encoding="utf-8")
@@ -128,7 +133,7 @@ def write_result(result: Result, folder: Path) -> Path:
 
 
 def read_result(name: str, folder: Path) -> Result | None:
-    """The result that is kept of an experiment, if there is one."""
+    """The stored result of an experiment, or None."""
     file = folder / f"{name}.json"
     if not file.exists():
         return None
@@ -139,7 +144,7 @@ def read_result(name: str, folder: Path) -> Result | None:
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """A result as what JSON knows; NaN becomes null."""
+    """A result in terms of JSON; NaN becomes null."""
     tables = [
         {**table._asdict(), "outcomes": [_plain(outcome._asdict()) for outcome in table.outcomes]}
         for table in result.found.tables

@@ -1,15 +1,13 @@
-"""Rotated images found again, [Wibisono10] sec. 6.2.2, table 1: the hierarchy is as blind to rotation as its kernel.
+"""Recognizing rotated images, [Wibisono10] sec. 6.2.2, table 1: the hierarchy is as invariant as its kernel.
 
 30 images per class and a copy of each, rotated by any angle; every copy is compared with all originals. It is
 identified if the nearest is its own original, classified if that is of its class; figures are in per cent. Histograms
 of small patches ignore rotation, inner products do not. Templates come from images that are not among the 30.
 
 The paper does not say how images are rotated: here by the nearest pixel, since interpolation makes grey levels that the
-original's histogram lacks. What comes in from outside is 0. Angles are uniform in 0-360°.
-Run it with: python -m experiments.rotated_images [number of trials]
+original's histogram lacks. Pixels from outside the image are 0. Angles are uniform in 0-360°.
 """
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -18,7 +16,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from skimage.transform import rotate
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from invariance._core.progress import track
 from invariance.datasets import load_caltech101, load_mnist
 from invariance.hierarchies import Layer, NeuralResponse
@@ -26,7 +24,7 @@ from invariance.images import resize_all, to_grey
 
 N_EACH = 30
 N_TEMPLATES = 500
-N_TEMPLATE_IMAGES = 1000  # as many as templates in both layers: more would rarely be drawn from
+N_TEMPLATE_IMAGES = 1000  # as many as templates in both layers; further ones would rarely be drawn from
 CALTECH_CLASSES = (
     "binocular", "cup", "gramophone", "grand_piano", "headphone", "inline_skate", "laptop", "umbrella"
 )  # fmt: skip
@@ -75,7 +73,7 @@ class Trial(NamedTuple):
 
 
 def draw_trial(images: np.ndarray, labels: np.ndarray, seed: int) -> Trial:
-    """`N_EACH` images of every class, each turned by an angle of its own, and the others."""
+    """`N_EACH` images of every class, each rotated by a random angle, and the other images."""
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([rng.permutation(np.flatnonzero(labels == name))[:N_EACH] for name in np.unique(labels)])
     others = rng.permutation(np.setdiff1d(np.arange(len(labels)), drawn))[:N_TEMPLATE_IMAGES]
@@ -106,7 +104,7 @@ def judge(method: str, photos: Images, trial: Trial, seed: int) -> tuple[float, 
 def run(
     n_trials: int = 10, methods: Sequence[str] = METHODS, sets: dict = SETS, seed: int = 0
 ) -> dict[str, list[Outcome]]:
-    """The paper's table 1, beside ours; the trials are those of `seed` and the seeds after it."""
+    """Table 1; one trial per seed, from `seed` on."""
     tables: dict[str, list[Outcome]] = {}
     for name, read in sets.items():
         photos = read()
@@ -118,10 +116,5 @@ def run(
             papers = PAPER.get(name, {}).get(method, (None, None))
             for task, figures, paper in zip(TASKS, np.transpose(rates), papers, strict=True):
                 tables.setdefault(name, []).append(Outcome(f"{method}, {task}", figures, paper, seconds))
-                print(as_text(name, tables[name][-1:]).splitlines()[-1], flush=True)
+                print(tables[name][-1], flush=True)
     return tables
-
-
-if __name__ == "__main__":
-    for name, outcomes in run(int(sys.argv[1]) if len(sys.argv) > 1 else 10).items():
-        print(as_text(f"{name}, {N_EACH} rotated images per class, rate in %", outcomes))

@@ -1,18 +1,16 @@
-"""Rotated copies beside other images, [Wibisono10] sec. 6.2.1, fig. 2: what the derived kernel thinks of either.
+"""Derived kernels between rotations of one image and between different images, [Wibisono10] sec. 6.2.1, fig. 2.
 
-One image a class and its rotations by multiples of 30°. The figure is the mean of 1 - K within rotations of an image
-in per cent of the mean between those of different images: 0 if rotation does not matter at all, 100 if it matters as
-much as the image. The paper draws the two distributions, without figures. Images are rotated as in `rotated_images`.
-Run it with: python -m experiments.rotation_distributions [number of trials]
+One image per class and its rotations by multiples of 30°. The figure is the mean of 1 - K within rotations of an image
+in per cent of the mean between those of different images: 0 if the kernel ignores rotation, 100 if rotations differ as
+much as images. The paper draws the two distributions, without figures. Images are rotated as in `rotated_images`.
 """
 
-import sys
 import time
 
 import numpy as np
 from skimage.transform import rotate
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from experiments.rotated_images import N_TEMPLATE_IMAGES, SETS, make_response
 from invariance._core.progress import track
 from invariance.transformations import invariance_profile
@@ -27,7 +25,7 @@ def turn(images: np.ndarray) -> np.ndarray:
 
 
 def judge(kernel: str, photos, seed: int) -> float:
-    """1 - K within rotations in per cent of 1 - K between images, means of either."""
+    """1 - K within rotations in per cent of 1 - K between images, means of both."""
     rng = np.random.default_rng(seed)
     chosen = [rng.choice(np.flatnonzero(photos.labels == label)) for label in np.unique(photos.labels)]
     others = rng.permutation(np.setdiff1d(np.arange(len(photos.labels)), chosen))[:N_TEMPLATE_IMAGES]
@@ -38,7 +36,7 @@ def judge(kernel: str, photos, seed: int) -> float:
 
 
 def run(n_trials: int = 5, sets: dict = SETS, seed: int = 0) -> dict[str, list[Outcome]]:
-    """Both kernels on every set of images; the trials are those of `seed` and the seeds after it."""
+    """Both kernels on every set of images; one trial per seed, from `seed` on."""
     tables: dict[str, list[Outcome]] = {}
     for name, read in sets.items():
         photos = read()
@@ -48,10 +46,5 @@ def run(n_trials: int = 5, sets: dict = SETS, seed: int = 0) -> dict[str, list[O
             shares = [judge(kernel, photos, number) for number in numbers]
             seconds = (time.perf_counter() - started) / n_trials
             tables.setdefault(name, []).append(Outcome(kernel, np.array(shares), None, seconds))
-            print(as_text(name, tables[name][-1:]).splitlines()[-1], flush=True)
+            print(tables[name][-1], flush=True)
     return tables
-
-
-if __name__ == "__main__":
-    for name, outcomes in run(int(sys.argv[1]) if len(sys.argv) > 1 else 5).items():
-        print(as_text(f"{name}, 1 - K within rotations in % of that between images", outcomes))

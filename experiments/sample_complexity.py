@@ -1,19 +1,16 @@
-"""How many examples a class are needed, [Wibisono10] sec. 6.3, fig. 3: two layers, three layers and pixels.
+"""How many examples per class are needed, [Wibisono10] sec. 6.3, fig. 3: two layers, three layers and pixels.
 
-Digits 2 to 9, shifted at random by up to 3 pixels each way, are given the class of the nearest of n training images a
-class by the derived kernel. Training images and templates are fixed; rates in per cent are means over random
+Digits 2 to 9, shifted at random by up to 3 pixels each way, are classified by the nearest of n training images per
+class under the derived kernel. Training images and templates are fixed; rates in per cent are means over random
 test sets of 30 images per class. The paper says: 65 % needs about 11 examples with two layers (patches of 12 pixels in
 28) and 5 with three (12, 20, 28), so two layers are better than none, and three better than two. Here two are better
-than none, but three are worse than two. "Attended" templates are drawn where there is ink, by the measure over
-positions of sec. 2.1, instead of anywhere in the image.
-Run it with: python -m experiments.sample_complexity [number of test sets] [file of the figure] [seed]
+than none, but three are worse than two. "Attended" templates are drawn where the digits have ink, by the
+measure over positions of sec. 2.1, instead of anywhere in the image.
 """
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 from experiments.outcome import Curve
@@ -45,7 +42,7 @@ class Digits:
         self.unused = self.rng.permutation(len(self.labels))
 
     def draw(self, n_each: int) -> tuple[np.ndarray, np.ndarray]:
-        """Images and labels, `n_each` a class, the first of every class first; none of them is ever drawn again."""
+        """Images and labels, `n_each` per class, classes in turn; no image is ever drawn again."""
         by_class = [self.unused[self.labels[self.unused] == digit][:n_each] for digit in DIGITS]
         drawn = np.stack(by_class, axis=1).ravel()
         self.unused = self.unused[~np.isin(self.unused, drawn)]
@@ -97,7 +94,7 @@ def run(
 
 
 def _learn(method: str, template_images: np.ndarray, seed: int):
-    """What turns images into rows: a fitted hierarchy's responses, or the pixels themselves."""
+    """A function from images to rows: the responses of a fitted hierarchy, or the pixels themselves."""
     if method == "L2":
         return lambda images: images.reshape(len(images), -1).astype(np.float64)
     layers, _, how = method.partition(", ")
@@ -114,53 +111,3 @@ def count_needed(curve: Curve, target: float = TARGET) -> float:
     if place == 0:
         return float(curve.places[0])
     return float(np.interp(target, means[place - 1 : place + 1], curve.places[place - 1 : place + 1]))
-
-
-def as_table(title: str, label: str, curves: Sequence[Curve]) -> str:
-    """Means and deviations in plain text, a row a place, a column a method."""
-    width = max(13, *(len(curve.method) for curve in curves))
-    lines = [title, "  ".join([f"{label:>12}", *(f"{curve.method:>{width}}" for curve in curves)])]
-    for place in sorted({place for curve in curves for place in curve.places}):
-        cells = [_cell(curve, place) for curve in curves]
-        lines.append("  ".join([f"{place:>12}", *(f"{cell:>{width}}" for cell in cells)]))
-    return "\n".join(lines)
-
-
-def _cell(curve: Curve, place: int) -> str:
-    if place not in curve.places:
-        return "-"
-    index = curve.places.index(place)
-    return f"{curve.means[index]:.2f} ±{curve.deviations[index]:5.2f}"
-
-
-def plot(
-    curves: Sequence[Curve],
-    label: str = "training images per class",
-    levels: Sequence[Curve] = (),
-    rate: str = "classified correctly, %",
-) -> Figure:
-    """Mean rates with bars of one deviation; `levels` are methods with a single rate, drawn as dashed lines."""
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.subplots()
-    for curve in curves:
-        axes.errorbar(curve.places, curve.means, np.nan_to_num(curve.deviations), marker="o", ms=4, capsize=2,
-                      label=curve.method)  # fmt: skip
-    for number, level in enumerate(levels):
-        axes.axhline(level.means[0], ls="--", lw=1, color=f"C{number}", label=level.method)
-    axes.set(xlabel=label, ylabel=rate)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
-    return figure
-
-
-if __name__ == "__main__":
-    n_test_sets = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    curves = run(n_test_sets, seed=int(sys.argv[3]) if len(sys.argv) > 3 else 0)
-    print(as_table(f"MNIST 2-9, shifted, rate in % over {n_test_sets} test sets", "examples", curves))
-    for curve in curves:
-        paper = f"; the paper says {NEEDED_IN_PAPER[curve.method]}" if curve.method in NEEDED_IN_PAPER else ""
-        needed = count_needed(curve)
-        ours = f"more than {max(curve.places)}" if np.isnan(needed) else f"{needed:.1f}"
-        print(f"{curve.method} needs {ours} examples a class for {TARGET} %{paper}")
-    if len(sys.argv) > 2:
-        plot(curves).savefig(sys.argv[2], dpi=150)

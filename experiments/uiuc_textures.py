@@ -1,21 +1,19 @@
 """UIUC textures, [Varma07] sec. 4.1: eight descriptors of different invariance, alone and in a learned combination.
 
-20 of 40 images per class to learn from, the others to be tested on, drawn anew for every seed. The words of every
-descriptor are found in the training images of the split; images are compared by χ².
+20 of 40 images per class for training, the others for testing, drawn again for every seed. The words of every
+descriptor are learned from the training images of the split; images are compared by χ².
 Figures are accuracies in per cent.
 
-Differs from the paper: the images here are half as wide, so patches are small; the means of aligned patches are
-taken from them, for light that changes slowly over an image else rules their distances; sorted rings and columns of
-shapes join, added by us. Settings were chosen by cross-validation among the training images of the split with seed
-1000 (`SETTINGS_SEED`); half the test images of any other seed are among these, and the last table leaves them out.
+Differs from the paper: the images are half as wide, so patches are small; the means of aligned patches are subtracted,
+because slow changes of light over an image would otherwise dominate their distances; sorted rings and columns of shapes
+are added. Settings were chosen by cross-validation on the training images of the split with seed 1000
+(`SETTINGS_SEED`); half the test images of any other seed are among these, and the last table leaves them out.
 
-Run it with: python -m experiments.uiuc_textures [number of splits] [cache folder]
-The folder holds the vectors of all images (some 6 GB) and the distances of every split, so that a run that was broken
-off goes on where it was; without one, a temporary folder is used.
+A cache folder holds the vectors of all images (some 6 GB) and the distances of every split, so that an interrupted run
+can be resumed; without one, a temporary folder is used.
 """
 
 import hashlib
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,14 +26,13 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator
 from sklearn.svm import SVC
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from invariance._core.files import atomic_path
 from invariance._core.progress import track
-from invariance.codebooks.words import WordHistograms, histogram_distances
+from invariance.codebooks import WordHistograms, histogram_distances
 from invariance.datasets import load_uiuc_textures
-from invariance.descriptors.fractal import FractalFeatures
-from invariance.descriptors.maximum_responses import MaximumResponses
-from invariance.descriptors.patch_grid import PatchGrid, SortedRings, standardize
+from invariance.descriptors import FractalFeatures, MaximumResponses, PatchGrid
+from invariance.descriptors.patch_grid import SortedRings, standardize
 from invariance.images import read_image
 from invariance.tradeoff import TradeoffClassifier
 
@@ -49,7 +46,7 @@ UNSEEN = "combined, without images that settings were chosen on"
 
 
 class Entry(NamedTuple):
-    """A descriptor, and what Table 1 says of it, if it is there: accuracy of the nearest neighbour and the machine."""
+    """A descriptor, and its accuracies in Table 1 with the nearest neighbour and the SVM, if it is there."""
 
     descriptor: Any
     paper_nearest: float | None = None
@@ -57,16 +54,16 @@ class Entry(NamedTuple):
 
 
 class ShapeColumns(BaseEstimator):
-    """Which of six shapes an image has at every pixel, at four scales at once: one histogram, without words.
+    """Histogram of which of six shapes an image has at every pixel, at four scales jointly; no words are learned.
 
     A shape is the largest of: slope, dark spot, bright spot, dark line, bright line, saddle, after the basic image
-    features of Crosier and Griffin (IJCV 2010). Scales double from `scale` pixels on. With `evened` the light is first
-    brought to mean 0 and deviation 1 under a Gaussian of that width, 0 for not.
+    features of Crosier and Griffin (IJCV 2010). Scales double from `scale` pixels on. With a `normalize_width` above
+    0, the image is first brought to mean 0 and standard deviation 1 under a Gaussian of that width.
     """
 
-    def __init__(self, scale: float = 0.7, evened: float = 0.0):
+    def __init__(self, scale: float = 0.7, normalize_width: float = 0.0):
         self.scale = scale
-        self.evened = evened
+        self.normalize_width = normalize_width
 
     @property
     def invariances(self) -> tuple[str, ...]:
@@ -77,9 +74,9 @@ class ShapeColumns(BaseEstimator):
         """The share of each column of shapes, (1, 1296), of an image (h, w) or (h, w, 3 or 4)."""
         # Of mean 0: a sampled second derivative of a Gaussian does not quite sum to 0.
         plane = standardize(image)
-        if self.evened:
-            plane = plane - ndimage.gaussian_filter(plane, self.evened)
-            plane /= np.sqrt(ndimage.gaussian_filter(plane**2, self.evened) + 0.005)
+        if self.normalize_width:
+            plane = plane - ndimage.gaussian_filter(plane, self.normalize_width)
+            plane /= np.sqrt(ndimage.gaussian_filter(plane**2, self.normalize_width) + 0.005)
         columns = np.zeros(plane.shape, int)
         for scale in self.scale * 2.0 ** np.arange(4):
             columns = 6 * columns + strongest_shape(plane, scale)
@@ -111,12 +108,12 @@ TABLE = {
 MORE = {
     "rotation (sorted rings), added": Entry(SortedRings(4, STEP)),
     "rotation (columns of shapes), added": Entry(ShapeColumns()),
-    "rotation, light (columns of shapes), added": Entry(ShapeColumns(evened=12.0)),
+    "rotation, light (columns of shapes), added": Entry(ShapeColumns(normalize_width=12.0)),
 }
 
 
 class Combination(NamedTuple):
-    """Settings of the classifier, the paper's figure if it has one, and whether it weighs `MORE` as well."""
+    """Settings of the classifier, the paper's figure if it has one, and whether `MORE` is included."""
 
     settings: dict[str, str]
     paper: float | None = None
@@ -137,7 +134,7 @@ COMBINATIONS = {
 
 
 class StoredVectors(BaseEstimator):
-    """A descriptor for images that are described already: their vectors are what it is given."""
+    """A descriptor for images given as their precomputed vectors."""
 
     def describe_all(self, vectors: np.ndarray) -> np.ndarray:
         """The vectors (n, D) themselves."""
@@ -211,7 +208,7 @@ def predict_nearest(distances: np.ndarray, labels: np.ndarray, training: np.ndar
 
 
 def predict_svm(distances: np.ndarray, labels: np.ndarray, training: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Labels by machines of every pair of classes, with the kernel exp(-f / mean training f)."""
+    """Labels by an SVM with the kernel exp(-f / mean training f)."""
     of_training = distances[np.ix_(training, training)]
     gamma = 1 / of_training.mean()
     machine = SVC(C=C, kernel="precomputed").fit(np.exp(-gamma * of_training), labels[training])
@@ -219,7 +216,7 @@ def predict_svm(distances: np.ndarray, labels: np.ndarray, training: np.ndarray,
 
 
 def predict_combination(stack: np.ndarray, labels, training, test, **settings) -> np.ndarray:
-    """Labels by machines whose kernel weighs all the distances of a stack (k, n, n)."""
+    """Labels by a `TradeoffClassifier` on a stack (k, n, n) of distances."""
     model = TradeoffClassifier(kernels="distances", C=C, **settings)
     model.fit(stack[:, training[:, None], training], labels[training])
     return model.predict(stack[:, test[:, None], training])
@@ -280,9 +277,3 @@ def _note(found: dict, row: tuple[str, str], paper: float | None, is_right: np.n
     _, figures, times = found.setdefault(row, (paper, [], []))
     figures.append(100 * float(np.mean(is_right)))
     times.append(seconds)
-
-
-if __name__ == "__main__":
-    n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    for which, outcomes in run(n_splits, sys.argv[2] if len(sys.argv) > 2 else None).items():
-        print(as_text(f"UIUC textures, {N_TRAINING} training images per class, {which}, accuracy in %", outcomes))

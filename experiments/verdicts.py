@@ -1,4 +1,4 @@
-"""By which rule a figure of ours is called reached, beaten or not reached, and a paper's claim seen or not."""
+"""The rule by which a figure counts as reached, beaten or not reached, and a paper's claim as reached or not."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ REACHED, BEATEN, NOT_REACHED, DATA_MISSING, NOT_RUN = "reached", "beaten", "not 
 VERDICTS = (REACHED, BEATEN, NOT_REACHED, DATA_MISSING, NOT_RUN)
 RULE = (
     f"A figure of a paper is reached if the mean of our runs lies within {TOLERANCE:g} point of it, or within one "
-    "standard deviation of our runs if that is more; beaten if it is better by more than that; not reached if it is "
-    "worse by more, or off by more where no figure is better than another. A claim that one method is better than "
-    "another is reached if, over runs that share their data, the mean difference is above its own standard error, "
-    f"which takes two runs at least; that they are level, if it is at most {TOLERANCE:g} point or that error. Where "
-    "the paper's data are not to be had, its figures are not judged (data missing); its claims are, on the data that "
-    "stand in."
+    "standard deviation of our runs if that is larger; beaten if it is better by more than that; not reached if it is "
+    "worse by more, or differs by more where neither direction is better. A claim that one method is better than "
+    "another is reached if, over at least two runs that share their data, the mean difference exceeds its standard "
+    f"error; a claim that two methods are level, if the difference is at most {TOLERANCE:g} point or its standard "
+    "error. Where the paper's data are not available, its figures are not judged (data missing); its claims are judged "
+    "on the data used instead."
 )
 
 
@@ -48,13 +48,13 @@ def judge_figure(outcome: Outcome, table: Table) -> str | None:
 
 
 def judge_claim(claim: Claim, tables: Sequence[Table]) -> tuple[str, str]:
-    """The verdict on a claim, and the difference that was seen in words; not run where a method or runs are lacking."""
+    """The verdict on a claim, and the observed difference in words; "not run" where a method or runs are missing."""
     table = next((table for table in tables if table.title == claim.table), None)
     rows = {} if table is None else {outcome.method: outcome.figures for outcome in table.outcomes}
     if table is None or claim.first not in rows or claim.second not in rows:
         return NOT_RUN, "one of the methods was not run"
     if len(rows[claim.first]) != len(rows[claim.second]) or len(rows[claim.first]) < 2:
-        return NOT_RUN, "it takes two runs that share their data"
+        return NOT_RUN, "at least two runs that share their data are needed"
     ahead = np.asarray(rows[claim.first]) - np.asarray(rows[claim.second])
     ahead = -ahead if table.better == "lower" else ahead
     error = float(ahead.std(ddof=1) / np.sqrt(len(ahead)))
@@ -65,7 +65,7 @@ def judge_claim(claim: Claim, tables: Sequence[Table]) -> tuple[str, str]:
 
 
 def summarize(tables: Sequence[Table], claims: Sequence[Claim]) -> str:
-    """How many of the paper's figures and claims got which verdict, in words."""
+    """How many of the paper's figures and claims have each verdict, in words."""
     of_figures = [judge_figure(outcome, table) for table in tables for outcome in table.outcomes]
     of_claims = [judge_claim(claim, tables)[0] for claim in claims]
     parts = []

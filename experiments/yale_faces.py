@@ -1,10 +1,9 @@
 """Yale faces, [Laptev15] sec. 4.1: 5 of 11 images per person for training, mean error over random splits.
 
 Φ is shifts of up to two pixels times illumination (the image divided by its blurs of width 8 and 16). The paper does
-not say at which size; this is 32 x 32. Run it with: python -m experiments.yale_faces [number of splits]
+not give the size of the images; here it is 32 x 32.
 """
 
-import sys
 import time
 from collections.abc import Callable
 
@@ -12,7 +11,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from experiments.outcome import Outcome, as_text
+from experiments.outcome import Outcome
 from invariance._core.progress import track
 from invariance.datasets import load_yale
 from invariance.jungles import JungleClassifier, TreeClassifier
@@ -24,7 +23,7 @@ PHI = SHIFTS * Illumination()
 
 
 def divide_illumination(images: np.ndarray) -> np.ndarray:
-    """Images divided by their blur of width 8: illumination removed once, instead of one member of Φ among others."""
+    """Images divided by their blur of width 8: illumination is removed once, instead of being one member of Φ."""
     return Illumination((8.0,)).operators(images.shape[1:]).apply(images)[:, 1]
 
 
@@ -43,7 +42,7 @@ METHODS: dict[str, tuple[float | None, Callable]] = {
 
 
 def _jungles(phi, seed, n_jungles=10, **settings):
-    # 75 images are too few to leave some out: the jungles grow on all of them until their leaves are pure.
+    # 75 images are too few for a validation set: jungles grow on all of them until their leaves are pure.
     settings = {"max_samples": 1.0, "validation_fraction": 0.0, **settings}
     return JungleClassifier(phi, n_jungles=n_jungles, random_state=seed, **settings)
 
@@ -53,14 +52,14 @@ def _divided(seed, **settings):
 
 
 def draw_split(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of training and test images: `N_TRAINING` of every person drawn at random, and the others."""
+    """Indices of training and test images: `N_TRAINING` per person drawn at random, and the remaining ones."""
     rng = np.random.default_rng(seed)
     training = [rng.permutation(np.flatnonzero(labels == person))[:N_TRAINING] for person in np.unique(labels)]
     return np.concatenate(training), np.setdiff1d(np.arange(len(labels)), np.concatenate(training))
 
 
 def run(n_splits: int = 50, methods: dict = METHODS, seed: int = 0) -> list[Outcome]:
-    """The paper's table, beside ours; the splits are those of `seed` and the seeds after it."""
+    """The paper's table; one split per seed, from `seed` on."""
     faces = load_yale(size=32)
     images, labels = np.asarray(faces.images, np.float32) / 255, np.asarray(faces.labels)
     outcomes = []
@@ -71,10 +70,5 @@ def run(n_splits: int = 50, methods: dict = METHODS, seed: int = 0) -> list[Outc
             model = make(number).fit(images[training], labels[training])
             errors.append(100 * np.mean(model.predict(images[test]) != labels[test]))
         outcomes.append(Outcome(name, np.array(errors), paper, (time.perf_counter() - started) / n_splits))
-        print(as_text(name, outcomes[-1:]).splitlines()[-1], flush=True)
+        print(outcomes[-1], flush=True)
     return outcomes
-
-
-if __name__ == "__main__":
-    n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    print(as_text(f"Yale faces 32x32, {N_TRAINING} of 11 for training, error in %", run(n_splits)))

@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands themselves: it says what `--help` says."""
+"""The reference of the command line, generated from the commands; it shows what `--help` shows."""
 
 import inspect
 import re
@@ -17,7 +17,7 @@ KINDS = {int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "PATH"}
 
 
 def commands_page() -> str:
-    """All commands in Markdown: what each does, its arguments and options, and its examples."""
+    """All commands in Markdown: description, arguments, options and examples of each."""
     group = typer.main.get_command(app)
     commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]
     return "\n\n".join(_command(name, command) for name, command in commands.items() if not command.hidden)
@@ -54,12 +54,12 @@ def _option_name(option: Any, kinds: dict[str, Any]) -> str:
 
 
 def _shortest(option: Any, kinds: dict[str, Any]) -> str:
-    """An option that must be given, as short as it can be written."""
+    """A required option in its shortest form."""
     return f"{min(option.opts, key=len)} {option.metavar or _kind_name(kinds[option.name])}"
 
 
 def _kind_name(kind: Any) -> str:
-    """What to write for a value of this kind; of `int | None` and `list[int]` that of `int`."""
+    """The placeholder for a value of this type; for `int | None` and `list[int]` that of `int`."""
     if get_origin(kind) is Literal:
         return "|".join(map(str, get_args(kind)))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -77,7 +77,7 @@ def _meaning(parameter: Any) -> str:
 
 
 def _as_text(help_text: str) -> str:
-    """Help with its own paragraphs kept, typer's marks of wrapping taken out, and Markdown's signs as they stand."""
+    """Help as Markdown: paragraphs kept, typer's wrapping marks removed, special characters escaped."""
     parts = CODE.split(inspect.cleandoc(help_text).replace("\b", "").replace("\f", ""))
     return "".join(part if CODE.match(part) else SIGNS.sub(r"\\\g<0>", part) for part in parts)
 

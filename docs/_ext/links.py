@@ -1,4 +1,4 @@
-"""Links from plain words: [Key] leads to the paper, and the name of a public object in code to its page."""
+"""Automatic links: [Key] to the paper, and the name of a public object in code to its page."""
 
 import re
 from typing import Any
@@ -11,14 +11,14 @@ from sphinx.transforms import SphinxTransform
 
 
 class LinkWords(SphinxTransform):
-    """Makes the links, in pages, docstrings and examples alike."""
+    """Adds the links in pages, docstrings and examples."""
 
     default_priority = 400
     papers = re.compile(r"\[(" + "|".join(read_papers()) + r")\]")
     names = public_names()
 
     def apply(self, **kwargs: Any) -> None:
-        """Replace texts and literals of the document by links around them."""
+        """Wrap matching texts and literals of the document in links."""
         for text in list(self.document.findall(nodes.Text)):
             if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.reference | nodes.title):
                 self._link_papers(text)

@@ -1,4 +1,4 @@
-"""The page of papers, from `references.bib`: one entry a paper, with an anchor that citations such as [Key] lead to."""
+"""The page of papers, from `references.bib`: one entry per paper, with an anchor for citations such as [Key]."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _authors(names: str) -> str:
-    """Authors as `A. Name, B. Name and C. Name`; of more than six the first and `others`."""
+    """Authors as `A. Name, B. Name and C. Name`; for more than six, the first `and others`."""
     people = [" ".join(reversed([part.strip() for part in name.split(",")])) for name in names.split(" and ")]
     if len(people) > 6:
         return f"{people[0]} and others"

@@ -1,4 +1,4 @@
-"""Figures of the examples: those of `invariance.report` are made without pyplot, so sphinx-gallery has to be told."""
+"""Figures of the examples: sphinx-gallery finds pyplot figures only, and `invariance.report` does not use pyplot."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ SEEN = "figures already shown"
 
 
 def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Save the figures that a block of an example has left in its variables, and show them below it."""
+    """Save the new figures among the variables of an example's block, and show them below it."""
     variables = block_vars["example_globals"]
     seen = variables.setdefault(SEEN, [])
     new = [value for value in variables.values() if isinstance(value, Figure) and not any(value is old for old in seen)]

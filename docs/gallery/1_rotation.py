@@ -2,8 +2,8 @@
 Saying that rotation does not matter
 ====================================
 
-Windows of brick, grass and gravel, each nine pixels wide and cut out at a random angle; fifty of each are labelled.
-Jungles learn filters whose *largest* response over a set of transformations tells the classes apart: told of rotations,
+Windows of brick, grass and gravel, nine pixels wide and cut out at random angles; fifty per class are labelled. Jungles
+learn filters whose *largest* response over a set of transformations separates the classes. With rotations in the set,
 they need not see each texture at every angle.
 """
 
@@ -17,28 +17,28 @@ train = datasets.load_textures(n_windows=50, size=9, split="train")
 test = datasets.load_textures(n_windows=100, size=9, split="test")
 
 # %%
-# The same settings twice; the second time, 24 rotations are named as what does not matter.
+# The same settings twice, without transformations and with 24 rotations.
 
 plain = JungleClassifier(n_jungles=5, random_state=0)
-told = JungleClassifier(Rotations(24), n_jungles=5, random_state=0)
+invariant = JungleClassifier(Rotations(24), n_jungles=5, random_state=0)
 plain.fit(train.images, train.labels)
-told.fit(train.images, train.labels)
-print(f"not told: {plain.score(test.images, test.labels):.2f} classified right")
-print(f"told:     {told.score(test.images, test.labels):.2f} classified right")
+invariant.fit(train.images, train.labels)
+print(f"without rotations: accuracy {plain.score(test.images, test.labels):.2f}")
+print(f"with rotations:    accuracy {invariant.score(test.images, test.labels):.2f}")
 
 # %%
-# The filters that most windows were asked by; red is above zero, blue below.
+# The filters that most windows passed; red is positive, blue negative.
 
-figure = filters_figure(told, n=16)
+figure = filters_figure(invariant, n=16)
 
 # %%
-# Six windows of much contrast, the turned version of each whose response to a filter is largest, and the filter.
+# Six windows with high contrast, the rotated version of each with the largest response to a filter, and the filter.
 
 contrast = test.images.std(axis=(1, 2))
-figure = winners_figure(told, test.images[np.argsort(-contrast)[:6]])
+figure = winners_figure(invariant, test.images[np.argsort(-contrast)[:6]])
 
 # %%
-# Which textures are taken for which.
+# The confusion matrix.
 
-counts = confusion_matrix(test.labels, told.predict(test.images))
+counts = confusion_matrix(test.labels, invariant.predict(test.images))
 figure = confusion_figure(counts, test.class_names)

@@ -2,8 +2,8 @@
 Labelling pixels from scribbles
 ===============================
 
-A few strokes of a brush in one image are enough for a first map of all others. Here the strokes are drawn along the
-known membranes and inside the known cells of a generated section; the images beside it are labelled from them.
+A few strokes of a brush in one image are enough for a first labelling of all others. Here the strokes show the known
+membranes and cells of a generated section, and two other sections are labelled.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from invariance.segmentation import segmentation_scores
 sections = datasets.make_membranes(3, (96, 96), random_state=0)
 
 # %%
-# Three horizontal strokes, five pixels wide. 0 means that nobody has labelled the pixel, 1 a cell, 2 a membrane.
+# Three horizontal strokes, five pixels wide: 0 is unlabelled, 1 cell, 2 membrane.
 
 scribbles = np.zeros((96, 96), np.uint8)
 for row in (15, 48, 80):
@@ -24,7 +24,7 @@ for row in (15, 48, 80):
 print(f"{(scribbles > 0).mean():.0%} of the first section is labelled")
 
 # %%
-# Learn from the first section, label the other two.
+# Train on the first section and label the other two.
 
 segmenter = JungleSegmenter(unlabelled=0, random_state=0)
 segmenter.fit(sections.images[:1], [scribbles])
@@ -33,7 +33,7 @@ scores = segmentation_scores(membrane, sections.masks[1:])
 print(f"pixel error {scores.pixel_error:.3f}, V_rand {scores.v_rand:.2f}")
 
 # %%
-# The strokes, another section, how probable a membrane is at each of its pixels, and where it is more likely than not.
+# The strokes, another section, its probability of membrane at each pixel, and the boundary at a probability of 0.5.
 
 grey = np.repeat(sections.images[0][..., None], 3, axis=2)
 colours = np.array([[0, 0, 0], [0.2, 0.5, 0.9], [1, 0.8, 0]])

@@ -1,9 +1,9 @@
 """
-Visual words, and where they fire
-=================================
+Visual words, and where they occur
+==================================
 
-Images of any sizes become bags of visual words: random windows are described, a forest of randomized trees gives each
-its words, and the words are counted. The words also say *where* in an image per class shows.
+Images of any size become bags of visual words: random windows are described, a forest of randomized trees assigns words
+to them, and the words are counted. The words also show *where* in an image a class is.
 """
 
 import numpy as np
@@ -17,27 +17,27 @@ labels = np.repeat(["brick", "grass", "gravel"], 6)
 
 
 def cut(tops):
-    """Pieces of 128 x 128 pixels, six of each photograph."""
+    """Pieces of 128 x 128 pixels, six per photograph."""
     corners = [(i, j) for i in tops for j in (0, 128, 256)]
     return [photo[i : i + 128, j : j + 128] for photo in images for i, j in corners]
 
 
 # %%
-# Learn from pieces of the upper half of three photographs, and classify pieces of the lower half.
+# Train on pieces of the upper half of three photographs, and classify pieces of the lower half.
 
 old, new = cut((0, 128)), cut((256, 384))
 bag = BagOfFeatures(n_windows=1000, max_scale=0.4)
 model = CodebookClassifier(bag, random_state=0).fit(old, labels)
-print(f"{model.score(new, labels):.2f} classified right")
+print(f"accuracy {model.score(new, labels):.2f}")
 
 # %%
-# Two textures side by side: the words of grass fire where the grass is.
+# Two textures side by side: the words of grass occur in the grass.
 
 both = np.hstack([images[0][256:384, :128], images[1][256:384, :128]])
 figure = word_map_figure(model, both, "grass")
 
 # %%
-# Windows of brick that got one and the same word, the word that brick has more often than the others do.
+# Windows of brick with the same word: the one that is most characteristic of brick.
 
 bags = model.bag_.transform(old)
 word = int(np.argmax(bags[:6].mean(axis=0) - bags[6:].mean(axis=0)))

@@ -2,8 +2,8 @@
 Hierarchies, and how invariant they are
 =======================================
 
-Without any labels, images become responses to templates, layer upon layer. What the kernel on the smallest patches
-ignores, the whole hierarchy ignores: a histogram of grey levels does not know where in the patch a pixel lies.
+Without labels, images become responses to templates, layer by layer. A transformation that the kernel on the smallest
+patches ignores is ignored by the whole hierarchy: a histogram of grey levels does not depend on where a pixel is.
 """
 
 from invariance import Layer, NeuralResponse, Rotations, datasets, invariance_profile
@@ -13,7 +13,7 @@ images = datasets.load_textures(n_windows=60, split="train").images
 new = datasets.load_textures(n_windows=8, split="test").images
 
 # %%
-# Two hierarchies that differ in the kernel on the smallest patches alone.
+# Two hierarchies that differ only in the kernel on the smallest patches.
 
 layers = [Layer(8, n_templates=100), Layer(16, n_templates=100)]
 responses = {
@@ -22,7 +22,7 @@ responses = {
 }
 
 # %%
-# How far apart are the quarter turns of one window, beside different windows?
+# Distances between quarter turns of one window, compared with distances between different windows.
 
 responses["pixels"] = lambda windows: windows.reshape(len(windows), -1)
 profiles = {}
@@ -31,6 +31,6 @@ for name, response in responses.items():
     print(f"{name}: {profiles[name].sentence}")
 
 # %%
-# Quantiles of both kinds of distances against each other. The further above the diagonal, the more invariant.
+# Quantiles of the two kinds of distances. The further above the diagonal, the more invariant.
 
 figure = profile_figure(profiles)

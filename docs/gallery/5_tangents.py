@@ -2,8 +2,8 @@
 Few digits, and small transformations
 =====================================
 
-A digit that is shifted or turned a little is the same digit. The tangents of an image are the directions in which it
-moves when that happens; distances that let images move along them need fewer examples.
+A digit that is shifted or rotated a little is the same digit. The tangents of an image are the directions in which its
+pixel vector moves under such transformations; classifiers on distances that ignore them need fewer examples.
 """
 
 from sklearn.svm import SVC
@@ -16,7 +16,7 @@ digits = datasets.load_digits()
 train, test = digits.take(slice(0, 50)), digits.take(slice(1000, 1400))
 
 # %%
-# One digit, and how its pixels change when it is shifted, turned or enlarged.
+# One digit, and how its pixels change when it is shifted, rotated or scaled.
 
 small = Shifts() * Rotations(3) * Scales(3)
 tangents = tangent_vectors(train.images[:1], small)[0]
@@ -25,7 +25,7 @@ titles = ["digit", *(f"tangent {number}" for number in range(1, 1 + len(tangents
 figure = image_grid_figure([train.images[0], *tangents], titles)
 
 # %%
-# Three support vector machines that learn from the same 50 digits.
+# Three support vector machines trained on the same 50 digits.
 
 distance = TangentDistance(small, blur=0.4)
 machines = {
@@ -40,6 +40,6 @@ for name, machine in machines.items():
     shares[name] = machine.score(test.images.reshape(shape), test.labels)
 
 # %%
-# How many of 400 other digits they classify right.
+# Their accuracies on 400 other digits.
 
-figure = bar_figure(shares, "share classified right", limit=1.0)
+figure = bar_figure(shares, "accuracy", limit=1.0)

@@ -2,8 +2,8 @@
 Learning the trade-off
 ======================
 
-The more a description ignores, the less it can tell apart. Base kernels that ignore different things are weighed, for
-each digit against the others, so that each class has as much of which invariance as serves it.
+The more a representation ignores, the less it can discriminate. Weights of base kernels with different invariances are
+learned for each digit against the others, so that each class has the invariances that suit it.
 """
 
 from invariance import Identity, Rotations, Shifts, TangentDistance, TradeoffClassifier, datasets
@@ -14,12 +14,12 @@ digits = datasets.load_digits()
 train, test = digits.take(slice(0, 200)), digits.take(slice(1000, 1400))
 
 # %%
-# Three kernels that ignore nothing, small turns, and small shifts.
+# Three kernels: without invariance, invariant to small rotations, and to small shifts.
 
 kernels = [
-    ImageKernel(TangentDistance(Identity()), name="as it is"),
-    ImageKernel(TangentDistance(Rotations(3)), name="turned"),
-    ImageKernel(TangentDistance(Shifts()), name="shifted"),
+    ImageKernel(TangentDistance(Identity()), name="none"),
+    ImageKernel(TangentDistance(Rotations(3)), name="rotations"),
+    ImageKernel(TangentDistance(Shifts()), name="shifts"),
 ]
 learned = TradeoffClassifier(kernels, scheme="ova")
 equal = TradeoffClassifier(kernels, scheme="ova", weights="equal")
@@ -34,6 +34,6 @@ print(f"equal weights:   {equal.score(test.images, test.labels):.3f}")
 figure = weights_figure(learned, "Digits")
 
 # %%
-# Which classes want the same invariances.
+# Which classes have similar weights.
 
 figure = similarity_figure(task_similarity(learned), learned.task_names_)

@@ -2,7 +2,7 @@
 Saving and loading a model
 ==========================
 
-A model is one file without pickle: loading it can run no code. What it holds can be read without loading it.
+A model is one file without pickle: loading it cannot run code. Its description can be read without loading it.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ model = JungleClassifier(Rotations(3, limit=15), n_jungles=3, random_state=0)
 model.fit(train.images, train.labels)
 
 # %%
-# Writing goes to a neighbour of the file, which is then renamed: an interrupted run leaves the old file whole.
+# A model is written to a temporary file, which is then renamed: an interrupted run leaves the old file intact.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "digits.inv"
@@ -32,11 +32,11 @@ for key in ("method", "classes", "trained_on"):
     print(f"{key}: {facts[key]}")
 
 # %%
-# The loaded model says the same.
+# The loaded model makes the same predictions.
 
 print(np.array_equal(model.predict_proba(test.images), again.predict_proba(test.images)))
 
 # %%
-# Its first jungle as a graph: filters and class shares at the nodes; nodes with several parents are mergers.
+# Its first jungle as a graph, with filters and class shares at the nodes; nodes with several parents were merged.
 
 figure = jungle_figure(again, max_layers=4, class_names=train.class_names)

@@ -2,8 +2,8 @@
 Sets of transformations and their orbits
 ========================================
 
-What does not matter is a set of transformations. Sets are multiplied, united and examined; applied to an image they
-give its orbit, all the versions that count as the same.
+What does not matter is described by a set of transformations. Sets can be multiplied, united and examined; applied to
+an image, they give its orbit: all versions that count as the same.
 """
 
 from skimage import data
@@ -16,7 +16,7 @@ from invariance.transformations import largest_responses
 image = resize(data.camera() / 255.0, (64, 64))
 
 # %%
-# A product holds every combination: eight rotations, each mirrored or not.
+# A product contains every combination: eight rotations, each mirrored or not.
 
 phi = Rotations(8) * Reflections()
 orbit = phi.operators(image.shape).apply(image[None])[0]
@@ -24,21 +24,21 @@ print(orbit.shape)
 figure = orbit_figure(orbit, "Rotations(8) * Reflections()")
 
 # %%
-# Over a group the largest response of a filter is exactly invariant. Quarter turns and mirror images form one; eighths
-# of a turn do not, since they are interpolated and lose the corners of the image.
+# Over a group the largest response of a filter is exactly invariant. Rotations by 90° and reflections form a group;
+# rotations by 45° do not, because they are interpolated and lose the corners of the image.
 
 for candidate in (Rotations(4) * Reflections(), phi):
     print(candidate, "->", check_group(candidate, image.shape).sentence)
 
 # %%
-# The largest response of a filter to the image and to the image turned by a quarter, equal but for rounding:
+# The largest response of a filter to the image and to the image rotated by 90°, equal up to rounding:
 
 quarter = Rotations(4).operators(image.shape)
 both = quarter.apply(image[None])[0, :2]
 print(largest_responses(both, image[None], quarter).ravel())
 
 # %%
-# A union holds the members of either set; sets that are not linear have their place too.
+# A union contains the members of both sets, which need not be linear.
 
 either = Shifts(1) | Gamma()
 orbit = either.operators(image.shape).apply(image[None])[0]

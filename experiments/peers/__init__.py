@@ -1,4 +1,4 @@
-"""What others use to label every pixel, so that experiments can measure against it in the same run.
+"""Other methods that label every pixel, for comparison in the same run.
 
 Both peers take grey images (h, w) and masks (h, w) of 0, 1 and -1 (unlabelled), and give the probability of class 1.
 """

@@ -1,4 +1,4 @@
-"""What users of scikit-image and ilastik do: a random forest on every pixel's intensities, edges and textures."""
+"""A random forest on intensities, edges and textures per pixel, as users of scikit-image and ilastik train it."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def describe_pixels(image: np.ndarray) -> np.ndarray:
 def check_labelled(images: Sequence, masks: Sequence) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Grey images as float32 (h, w), and their masks as int16 (h, w) of 0, 1 and -1, both classes among them."""
     if len(images) != len(masks):
-        raise ValueError(f"images and masks must be equally many; got {len(images)} and {len(masks)}.")
+        raise ValueError(f"images and masks must have the same length; got {len(images)} and {len(masks)}.")
     images = [as_float32(image) for image in images]
     masks = [np.asarray(mask) for mask in masks]
     for index, (image, mask) in enumerate(zip(images, masks, strict=True)):

@@ -1,8 +1,8 @@
-"""A small U-Net on the CPU: the deep network that a careful user would train on the same few images.
+"""A small U-Net on the CPU, trained carefully on the same few images.
 
-Four levels of 16 to 128 channels, Adam on random crops that are turned by any angle, flipped and jittered. It is judged
-at several moments of one run, so nothing may be tuned to the moment the run ends: the learning rate is constant, and
-the network that predicts is an average of those that training passed through, which does what a falling rate would do.
+Four levels of 16 to 128 channels, Adam on random crops that are rotated by any angle, flipped and jittered. It is
+evaluated at several moments of one run, so nothing may depend on when the run ends: the learning rate is constant, and
+predictions come from an average of the networks so far, which replaces a decreasing learning rate.
 Crops, batch, learning rate and average were chosen on sections 15-17 of ISBI 2012 with 0-14 for training.
 """
 
@@ -26,9 +26,7 @@ try:
     from torch.nn import functional
     from torch.optim.swa_utils import AveragedModel, update_bn
 except ImportError as error:
-    raise ImportError(
-        "the U-Net needs PyTorch, which is not installed. Try: pip install 'invariance[bench]'"
-    ) from error
+    raise ImportError("the U-Net needs PyTorch, which is not installed. Try: pip install '.[bench]'") from error
 
 CHANNELS = (16, 32, 64, 128)
 # Sides of what the network sees must halve evenly at each level, and leave two pixels to mirror at the last.
@@ -151,7 +149,7 @@ def train_unet(
     random_state: RandomState = 0,
     on_checkpoint: Callable[[float, Predictor], None] | None = None,
 ) -> Predictor:
-    """Train a U-Net for so many seconds on grey images (h, w) and masks (h, w) of 0, 1 and -1 (unlabelled).
+    """Train a U-Net for `seconds` on grey images (h, w) and masks (h, w) of 0, 1 and -1 (unlabelled).
 
     At each of the `checkpoints` within `seconds`, `on_checkpoint(seconds trained, predictor)` is called; the clock
     stands still meanwhile. The time is that of preparing and of training, on as many cores as PyTorch is set to use.

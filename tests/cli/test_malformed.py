@@ -138,10 +138,6 @@ MALFORMED = {
         )
     },
     "seed too large": ([*FIT, "--seed", str(2**32)], "--seed", str(2**32 - 1)),
-    "no such experiment": (["reproduce", "nothing"], "'nothing'", "yale_faces"),
-    "experiment and list": (["reproduce", "yale_faces", "--list"], "--list", "name one"),
-    "experiments into no folder": (["reproduce", "--all", "-o", "no"], "'no'", "Create it"),
-    "experiment of no runs": (["reproduce", "yale_faces", "--runs", "0"], "--runs", "equal to 1"),
 }  # fmt: skip
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from experiments import results
 from experiments.catalogue import EXPERIMENTS, find_experiment
-from experiments.experiment import Experiment, absent_data
+from experiments.experiment import Experiment, missing_data
 from experiments.outcome import Curve, Found, Outcome, Plot, Table
-from experiments.reproduction_page import table_figure, verdict_on, write_page
+from experiments.reproduction_page import page_text, table_figure, verdict_on, write_page
 from experiments.verdicts import Claim, judge_claim, judge_figure, summarize
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,9 @@ def test_a_claim_of_order_needs_a_paired_difference_above_its_error():
 
 def test_a_claim_without_its_methods_or_with_one_run_is_not_run():
     table = Table("t", "lower", [outcome([1.0], method="a"), outcome([2.0], method="b")])
-    assert judge_claim(Claim("s", "t", "a", "b"), [table]) == ("not run", "it takes two runs that share their data")
+    verdict, seen = judge_claim(Claim("s", "t", "a", "b"), [table])
+    assert verdict == "not run"
+    assert "two runs" in seen
     assert judge_claim(Claim("s", "t", "a", "c"), [table])[0] == "not run"
     assert judge_claim(Claim("s", "other", "a", "b"), [table])[0] == "not run"
 
@@ -80,7 +82,7 @@ def test_every_experiment_says_what_it_is(experiment):
     assert experiment.protocol.endswith(".")
     assert experiment.place
     if experiment.run is None:
-        assert experiment.lacking or experiment.differs
+        assert experiment.unavailable or experiment.differs
         assert not experiment.claims
     else:
         assert experiment.data
@@ -98,7 +100,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 def test_missing_data_is_the_verdict_where_a_data_set_is_not_here(monkeypatch, tmp_path):
     monkeypatch.setenv("INVARIANCE_DATA", str(tmp_path))
     monkeypatch.setattr("invariance.datasets._sources.cache_folder", lambda: tmp_path)
-    assert absent_data(EXPERIMENTS["graz02"]) == ["graz02", "caltech101", "mnist"]
+    assert missing_data(EXPERIMENTS["graz02"]) == ["graz02", "caltech101", "mnist"]
     assert verdict_on(EXPERIMENTS["graz02"], None) == "data missing: graz02, caltech101, mnist"
     assert verdict_on(EXPERIMENTS["horses"], None) == "data missing: the INRIA horses"
 
@@ -143,6 +145,35 @@ def test_a_result_is_current_until_settings_or_code_change():
     assert results.is_current(
         results.perform(SMALL._replace(has_seed=False)), SMALL._replace(has_seed=False), 3, 9, False
     )
+
+
+def test_an_outdated_result_is_marked_on_the_page(tmp_path):
+    result = results.perform(SMALL)
+    assert not results.is_outdated(result, SMALL)
+    assert results.is_outdated(result._replace(fingerprint="0" * 16), SMALL)
+    page = write_page({"yale_faces": result._replace(name="yale_faces")}, tmp_path).read_text()
+    assert "(outdated) |" in page
+    assert "Outdated: the code" in page.split("## yale_faces\n")[1].split("\n## ")[0]
+
+
+STORED = {path.stem for path in (ROOT / "docs" / "reproductions" / "results").iterdir()}
+
+
+def test_every_stored_result_belongs_to_an_experiment():
+    assert set(EXPERIMENTS) >= STORED
+
+
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_claims_find_their_methods_in_the_stored_results(name):
+    result = results.read_result(name, ROOT / "docs" / "reproductions" / "results")
+    for claim in EXPERIMENTS[name].claims:
+        assert judge_claim(claim, result.found.tables)[1] != "one of the methods was not run"
+
+
+@needs_data
+def test_the_page_in_the_documentation_is_made_from_the_stored_results():
+    found = {name: results.read_result(name, ROOT / "docs" / "reproductions" / "results") for name in STORED}
+    assert page_text(found, images={}) == re.sub(r"!\[.*\n\n", "", (ROOT / "docs" / "reproductions.md").read_text())
 
 
 def run_otherwise(runs, seed, is_quick):

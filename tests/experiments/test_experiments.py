@@ -5,7 +5,6 @@ import pytest
 from sklearn.metrics import f1_score
 
 from experiments import isbi_patches, mnist_digits, yale_faces
-from experiments.outcome import Outcome, as_text
 from invariance.jungles import JungleClassifier
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
@@ -25,14 +24,6 @@ def test_a_split_takes_five_images_of_everyone_and_tests_on_the_others():
     assert np.array_equal(np.bincount(labels[training]), np.full(15, 5))
     assert sorted([*training, *test]) == list(range(165))
     assert not np.array_equal(training, yale_faces.draw_split(labels, seed=4)[0])
-
-
-def test_a_table_shows_the_paper_beside_our_mean_and_deviation():
-    outcomes = [Outcome("ours", np.array([10.0, 14.0]), 12.9, 3.0), Outcome("new", np.array([9.5]), None, 1.0)]
-    lines = as_text("Error in %", outcomes).splitlines()
-    assert lines[0] == "Error in %"
-    assert lines[2].split() == ["ours", "12.9", "12.00", "2.83", "2", "3.0"]
-    assert lines[3].split() == ["new", "-", "9.50", "nan", "1", "1.0"]
 
 
 def test_dividing_illumination_takes_away_a_slow_shade():

@@ -8,10 +8,9 @@ from scipy import ndimage
 
 from experiments import caltech_objects
 from experiments.flowers17 import Middle, Split, find_twins, measure, predictions
-from invariance.codebooks.words import WordHistograms
+from invariance.codebooks import WordHistograms
 from invariance.datasets import load_flowers17
-from invariance.descriptors.colour_grid import ColourGrid
-from invariance.descriptors.gradient_pyramid import GradientPyramid
+from invariance.descriptors import ColourGrid, GradientPyramid
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="needs the real data")
 

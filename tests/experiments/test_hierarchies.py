@@ -5,7 +5,8 @@ import pytest
 
 from experiments import low_rank, rotated_images, sample_complexity
 from experiments.low_rank import Experiment, Method
-from experiments.sample_complexity import Curve
+from experiments.outcome import Curve, Plot
+from experiments.reproduction_page import curves_figure
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -51,18 +52,9 @@ def test_examples_needed_lie_on_the_line_between_two_measured_numbers():
     assert np.isnan(sample_complexity.count_needed(curve, 90))
 
 
-def test_a_table_of_curves_has_a_row_a_place_and_a_dash_where_a_method_has_none():
-    curves = [Curve("pca", (1, 5), np.array([[10.0, 60.0], [14.0, 60.0]])), Curve("full", (5,), np.array([[61.0]]))]
-    lines = sample_complexity.as_table("Rates", "components", curves).splitlines()
-    assert lines[0] == "Rates"
-    assert lines[1].split() == ["components", "pca", "full"]
-    assert lines[2].split() == ["1", "12.00", "±", "2.83", "-"]
-    assert lines[3].split() == ["5", "60.00", "±", "0.00", "61.00", "±", "nan"]
-
-
 def test_a_method_with_one_rate_is_a_dashed_line_in_the_figure(tmp_path):
     curves = [Curve("pca", (1, 5), np.array([[10.0, 60.0]])), Curve("full", (500,), np.array([[61.0]]))]
-    figure = low_rank.plot(curves)
+    figure = curves_figure(Plot("MNIST", "components", "rate in %", curves))
     [axes] = figure.axes
     assert {text.get_text() for text in axes.figure.legends[0].get_texts()} == {"pca", "full"}
     [level] = [line for line in axes.get_lines() if line.get_linestyle() == "--"]

@@ -1,13 +1,12 @@
 import os
-import sys
 from functools import partial
 
 import numpy as np
 import pytest
 
-from experiments import isbi2012
-from experiments.pixel_runs import FOREST, Run, as_table, judge, seconds_figure
-from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
+from experiments import isbi2012, reproductions
+from experiments.pixel_runs import FOREST, judge
+from invariance.datasets import load_isbi2012, make_membranes
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 TINY = isbi2012.Plan(
@@ -42,7 +41,7 @@ def lessons(monkeypatch):
         for moment in sorted(checkpoints):
             on_checkpoint(moment + 0.1, lambda image: np.clip(1 - image, 0, 1))
 
-    monkeypatch.setattr(isbi2012, "find_unet", lambda: train_unet)
+    monkeypatch.setattr(isbi2012, "load_unet", lambda: train_unet)
     return given
 
 
@@ -59,10 +58,6 @@ def remember_labels(seen):
 def error_of_calling_all_cell(truths):
     n_cells = np.count_nonzero(~truths)
     return 100 * (1 - 2 * n_cells / (n_cells + truths.size))
-
-
-def make_run(method, error, draw="a", task="t", seconds=1.0):
-    return Run(task, draw, method, error, 0.9, 0.95, seconds, 0.5)
 
 
 def test_scribbles_show_the_truth_inside_discs(data):
@@ -123,7 +118,7 @@ def test_scribbles_are_drawn_anew_for_every_draw_and_section(data, lessons):
     assert len({(run.task, run.draw) for run in blind}) == len(blind) == 2 * 2 * 2
     assert len({masks.tobytes() for _, masks in seen}) == len(seen)
     assert [np.array_equal(images[0], data.images[1]) for images, _ in seen] == 2 * [False, False, True, True]
-    assert {run.draw for run in runs if run.method == "U-Net, 1 s"} == {"section 0, draw 0", "section 1, draw 0"}
+    assert {run.draw for run in runs if run.method == "U-Net, 1 s"} == {run.draw for run in blind}
     assert all(any(np.array_equal(masks, others) for _, others in seen) for _, masks in lessons)
 
 
@@ -134,71 +129,19 @@ def test_no_section_is_both_learned_from_and_tested_on_and_scribbles_avoid_those
         assert not {15, 16, 17} & set(plan.scribbled)
 
 
-def test_the_table_compares_with_the_forest_on_the_same_draws():
-    runs = [make_run(FOREST, 8.0), make_run(FOREST, 4.0, "b"), make_run("U-Net", 6.0), make_run("late", 3.0, "c")]
-    title, _, forest, unet, late = as_table(runs, {FOREST: 7.9}).splitlines()
-    assert title == "t"
-    assert forest.split() == ["pixel", "forest", "7.9", "6.00", "2.83", "2", "1.00", "0.900", "0.950", "1.0", "0.50"]
-    assert unet.split()[1:6] == ["-", "6.00", "-", "1", "0.75"]
-    assert late.split()[5] == "-"
-
-
-def test_the_figure_joins_the_moments_of_the_unet():
-    methods = {FOREST: (1, 7), "jungles": (4, 6), "U-Net, 20 s": (20, 8), "U-Net, 50 s": (50, 5)}
-    runs = [
-        make_run(method, error, task=task, seconds=seconds)
-        for task in ("some", "few", "scribbles", "one more")
-        for method, (seconds, error) in methods.items()
-    ]
-    runs.append(make_run("jungles", 8.0, task="some", seconds=8.0))
-    figure = seconds_figure(runs)
-    panels = [axes for axes in figure.axes if axes.axison]
-    assert [axes.get_title() for axes in panels] == ["some", "few", "scribbles", "one more"]
-    lines = [line.get_xydata().tolist() for line in panels[0].lines]
-    assert lines == [[[1, 7]], [[6, 7]], [[20, 8], [50, 5]]]
-    assert [text.get_text() for text in figure.legends[0].texts] == [FOREST, "jungles", "U-Net"]
-
-
-def test_without_torch_the_unet_is_left_out_with_one_line(data, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "experiments.peers.unet", raising=False)
-    isbi2012.find_unet.cache_clear()
-    runs = isbi2012.run_scribbles(data, TINY, unet=True, methods={})
-    isbi2012.find_unet.cache_clear()
-    assert runs == []
-    [line] = capsys.readouterr().out.splitlines()
-    assert line.startswith("No U-Net: the U-Net needs PyTorch")
-
-
-def test_the_command_prints_tables_and_writes_the_figure(data, lessons, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(isbi2012, "load_isbi2012", lambda: data)
-    monkeypatch.setattr(isbi2012, "QUICK", TINY._replace(n_draws=1, n_discs=(10,), scribbled=(0,)))
-    monkeypatch.setattr(isbi2012, "SCRIBBLE_METHODS", FAST)
-    monkeypatch.setitem(isbi2012.PARTS, "scribbles", partial(isbi2012.run_scribbles, methods=FAST))
-    isbi2012.main(["--part", "scribbles", "--quick", "--unet", "--figure", str(tmp_path / "errors.svg")])
-    lines = capsys.readouterr().out.splitlines()
-    table = lines[lines.index("10 discs of one section") :]
-    rows = [line[2:].split("  ")[0] for line in table if line.startswith("  ")]
-    assert rows == ["method", FOREST, "jungles", "U-Net, 1 s"]
-    assert (tmp_path / "errors.svg").stat().st_size > 1000
-
-
-@pytest.mark.parametrize("name", ["missing/errors.png", "errors.xyz"])
-def test_a_figure_that_cannot_be_written_is_refused_at_once(name, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(isbi2012, "load_isbi2012", lambda: pytest.fail("the work had begun"))
-    with pytest.raises(SystemExit, match="2"):
-        isbi2012.main(["--figure", str(tmp_path / name)])
-    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
-
-
-def test_missing_data_end_the_command_with_one_line(monkeypatch, capsys):
-    def load():
-        raise DatasetMissing("the data set is not here: get it.")
-
-    monkeypatch.setattr(isbi2012, "load_isbi2012", load)
-    with pytest.raises(SystemExit, match="2"):
-        isbi2012.main([])
-    assert capsys.readouterr().err.endswith("error: the data set is not here: get it.\n")
+def test_the_experiment_with_the_unet_has_a_row_and_a_place_per_moment(data, lessons, monkeypatch):
+    monkeypatch.setattr("invariance.datasets.load_isbi2012", lambda: data)
+    monkeypatch.setattr(isbi2012, "QUICK", TINY)
+    monkeypatch.setattr(isbi2012, "METHODS", dict.fromkeys(isbi2012.METHODS, remember_labels([])))
+    monkeypatch.setattr(isbi2012, "SCRIBBLE_METHODS", {})
+    found = reproductions.isbi_unet(2, 0, True)
+    rows = {row.method: row.figures for row in found.tables[0].outcomes}
+    assert list(rows) == [FOREST, "jungles, no context", "U-Net, 1 s", "U-Net, 2 s"]
+    assert all(len(figures) == 2 for figures in rows.values())
+    unet, *others = found.plots[0].curves
+    assert unet.places == (1, 2)
+    assert np.array_equal(unet.rates[:, 1], rows["U-Net, 2 s"])
+    assert [curve.method for curve in others] == [FOREST, "jungles, no context"]
 
 
 @needs_data

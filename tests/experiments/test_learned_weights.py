@@ -6,7 +6,6 @@ from sklearn.datasets import load_digits
 
 from experiments import learned_weights
 from experiments.learned_weights import KERNELS, DistanceWeigher, draw_digits, measure
-from experiments.outcome import Outcome
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -59,40 +58,25 @@ def test_kernels_are_definite_and_made_by_the_digits_of_the_fit_alone(digits):
 
 
 def test_turned_digits_want_more_invariance_than_upright_ones(weighed):
-    by_size, weigher, again = weighed
+    by_size, shares, again = weighed
     assert by_size["upright"].shape == (2, 45, 4)
-    assert again.shape == weigher.shares_.shape == (45, 4)
+    assert again.shape == shares.shape == (45, 4)
     upright, turned = (by_size[kind][1].mean(axis=0)[-1] for kind in ("upright", "turned"))
     assert turned > upright + 0.2
 
 
 def test_a_prior_of_other_turned_digits_helps_where_there_are_few_and_a_wrong_one_harms_upright_digits(tables):
     assert set(tables) == {(kind, n_few) for kind in ("upright", "turned") for n_few in (2, 3, 5)}
-    turned, upright = (
-        {gain.method: gain.mean for gain in learned_weights.gains(tables[kind, 2])} for kind in ("turned", "upright")
-    )
-    assert turned["learned, prior"] > 5
-    assert upright["learned, wrong prior"] < -3
+    turned, upright = ({row.method: row.mean for row in tables[kind, 2]} for kind in ("turned", "upright"))
+    assert turned["learned, prior"] > turned["learned"] + 5
+    assert upright["learned, wrong prior"] < upright["learned"] - 3
 
 
-def test_gains_are_differences_draw_by_draw():
-    outcomes = [Outcome("learned", np.array([50.0, 70.0]), None, 0.0), Outcome("a", np.array([53.0, 71.0]), None, 0.0)]
-    [gain] = learned_weights.gains(outcomes)
-    assert (gain.method, gain.mean, gain.deviation) == ("a", 2, pytest.approx(np.sqrt(2)))
-
-
-def test_there_is_a_figure_of_every_pair_and_kind_one_of_similar_pairs_and_one_of_priors(weighed, tables):
-    figures = learned_weights.make_figures(weighed, tables, sizes=(2, 10))
-    assert len(figures) == 2 + 2 * len(learned_weights.PAIRS)
-    by_size, weigher, _ = weighed
-    line = figures["weights 6 or 9 turned"].axes[0].lines[-1]
-    assert line.get_label() == "all turns"
-    assert np.array_equal(line.get_ydata(), by_size["turned"][:, weigher.task_names_.index("6 or 9"), -1])
-    shown = [label.get_text() for label in figures["similar"].axes[0].get_yticklabels()]
-    assert len(set(shown)) == 20
-    invariance = [weigher.shares_[weigher.task_names_.index(name)] @ np.arange(4) for name in shown]
-    assert invariance == sorted(invariance)
-    assert [axes.get_title() for axes in figures["priors"].axes] == ["digits 5 to 9, upright", "digits 5 to 9, turned"]
+def test_overlaps_are_shares_in_common_with_the_same_task_and_with_all_tasks():
+    shares, others = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.8, 0.2], [0.0, 1.0]])
+    same, any_two = learned_weights.overlaps(shares, others)
+    assert same == pytest.approx([80, 50])
+    assert any_two == pytest.approx([40, 60])
 
 
 @pytest.mark.data

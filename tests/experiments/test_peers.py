@@ -65,7 +65,7 @@ def test_the_forest_draws_no_more_pixels_than_asked_for_and_the_same_for_the_sam
 @pytest.mark.parametrize(
     ("images", "masks", "message"),
     [
-        ([np.zeros((4, 4))], [], "equally many; got 1 and 0"),
+        ([np.zeros((4, 4))], [], "same length; got 1 and 0"),
         ([np.zeros((4, 4))], [np.eye(5)], r"images\[0\] and masks\[0\] must be \(h, w\); got \(4, 4\) and \(5, 5\)"),
         ([np.zeros((4, 4, 3))], [np.zeros((4, 4, 3))], r"must be \(h, w\)"),
         ([np.zeros((4, 4))], [np.full((4, 4), -1)], r"got \[-1\]. Label pixels of both classes"),
@@ -94,7 +94,7 @@ def test_the_forest_finds_membranes():
 def test_without_torch_the_cure_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "experiments.peers.unet", raising=False)
-    with pytest.raises(ImportError, match=r"pip install 'invariance\[bench\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[bench\]'"):
         importlib.import_module("experiments.peers.unet")
 
 

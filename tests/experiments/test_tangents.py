@@ -5,7 +5,6 @@ import pytest
 from sklearn.svm import SVC
 
 from experiments import tangent_digits, tangent_faces
-from experiments.outcome import Outcome
 from experiments.tangent_digits import METHODS, DistanceSVM, KernelSVM, Nearest, Trial
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.transformations import Identity, Shifts
@@ -103,32 +102,10 @@ def test_distances_of_a_split_are_those_of_its_images():
 
 def test_evened_images_do_not_depend_on_brightness_or_contrast():
     images = np.random.default_rng(0).random((3, 32, 32)).astype(np.float32)
-    evened = tangent_faces.even(images)
+    evened = tangent_faces.normalize_light(images)
     assert evened.mean(axis=(1, 2)) == pytest.approx(np.zeros(3), abs=1e-5)
     assert evened.std(axis=(1, 2)) == pytest.approx(np.ones(3), abs=1e-4)
-    assert tangent_faces.even(0.5 * images) == pytest.approx(evened, abs=1e-2)
-
-
-def test_the_figure_has_a_logarithmic_axis_and_a_line_a_method(tmp_path):
-    outcomes = {
-        size: [Outcome("RBF", np.array([error, error + 2]), None, 0.0), Outcome("other", np.array([5.0]), None, 0.0)]
-        for size, error in ((30, 30.0), (1000, 5.0))
-    }
-    figure = tangent_digits.plot(outcomes, ("RBF", "other"))
-    [axes] = figure.axes
-    assert axes.get_xscale() == "log"
-    assert {text.get_text() for text in axes.figure.legends[0].get_texts()} == {"RBF", "other"}
-    assert list(axes.containers[0][0].get_ydata()) == [31, 6]
-    figure.savefig(tmp_path / "errors.png")
-    assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_gain_is_a_share_of_the_baselines_error_draw_by_draw():
-    outcomes = [
-        Outcome("RBF", np.array([10.0, 20.0]), None, 0.0),
-        Outcome("other", np.array([9.0, 14.0]), None, 0.0),
-    ]
-    assert tangent_digits.gain(outcomes, "other") == pytest.approx((20, np.sqrt(200)))
+    assert tangent_faces.normalize_light(0.5 * images) == pytest.approx(evened, abs=1e-2)
 
 
 @pytest.mark.data
@@ -148,7 +125,7 @@ def test_tangent_distance_makes_far_fewer_errors_than_an_rbf_kernel_and_tangent_
 def test_faces_are_told_apart_best_by_tangent_distance_with_jittered_shifts():
     names = ("RBF", "tangent distance two-sided, SVM", "jittered tangent distance, SVM")
     methods = {name: tangent_faces.METHODS[name] for name in names}
-    outcomes = tangent_faces.run(2, {"evened": tangent_faces.even}, methods)["evened"]
+    outcomes = tangent_faces.run(2, {"evened": tangent_faces.normalize_light}, methods)["evened"]
     rbf, distance, jittered = (outcome.mean for outcome in outcomes)
     assert jittered < distance < rbf - 5
     assert jittered < 16

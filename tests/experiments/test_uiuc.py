@@ -7,8 +7,7 @@ from scipy import ndimage
 
 from experiments import uiuc_textures
 from experiments.uiuc_textures import Combination, Entry, ShapeColumns
-from invariance.descriptors.maximum_responses import MaximumResponses
-from invariance.descriptors.patch_grid import PatchGrid
+from invariance.descriptors import MaximumResponses, PatchGrid
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 QUICK = {
@@ -86,7 +85,7 @@ def test_columns_of_shapes_turn_with_the_image_and_do_not_see_its_light():
     np.testing.assert_allclose(ShapeColumns().describe_all(np.rot90(image)), shares, atol=2e-3)
     np.testing.assert_allclose(ShapeColumns().describe_all(0.5 * image + 0.3), shares, atol=2e-3)
     assert np.abs(ShapeColumns().describe_all(-image) - shares).max() > 0.01
-    assert np.abs(ShapeColumns(evened=6.0).describe_all(image) - shares).max() > 1e-4
+    assert np.abs(ShapeColumns(normalize_width=6.0).describe_all(image) - shares).max() > 1e-4
 
 
 def test_shapes_are_told_apart():

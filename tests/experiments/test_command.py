@@ -1,4 +1,4 @@
-"""`invariance reproduce`: it lists, runs what is missing, keeps what is done, and refuses what cannot be."""
+"""`python -m experiments`: it lists, runs what has no current result, stores results, and refuses what cannot run."""
 
 import json
 
@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from experiments import catalogue
+from experiments.__main__ import main
 from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import Experiment
 from experiments.outcome import Found, Outcome, Table
-from invariance.cli import main
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """A catalogue of three: one that counts its calls, one whose data are not to be had, one that may break."""
+    """A catalogue of three: one that counts its calls, one whose data are not available, one that may fail."""
     calls = []
 
     def count(runs, seed, is_quick):
@@ -28,7 +28,7 @@ def small(monkeypatch):
     chosen = (
         Experiment("slow", "Laptev15", "table 1", "A sentence.", ("digits",), count, 2, 9),
         Experiment("fixed", "Varma07", "table 2", "A sentence.", ("digits",), count, 2, 1, has_seed=False),
-        Experiment("lost", "Moosmann06", "sec. 4", "A sentence.", lacking="the horses"),
+        Experiment("lost", "Moosmann06", "sec. 4", "A sentence.", unavailable="the horses"),
     )
     broken = Experiment("broken", "Laptev15", "table 3", "A sentence.", ("digits",), fail, 1, 2)
     known = {experiment.name: experiment for experiment in chosen}
@@ -39,7 +39,7 @@ def small(monkeypatch):
 
 @pytest.mark.parametrize("arguments", [[], ["--list"]])
 def test_the_list_names_every_experiment(arguments, capsys):
-    assert main(["reproduce", *arguments]) == 0
+    assert main(arguments) == 0
     text = capsys.readouterr().out
     assert all(name in text for name in EXPERIMENTS)
 
@@ -47,16 +47,16 @@ def test_the_list_names_every_experiment(arguments, capsys):
 def test_the_list_as_json_tells_which_data_are_missing(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("INVARIANCE_DATA", str(tmp_path))
     monkeypatch.setattr("invariance.datasets._sources.cache_folder", lambda: tmp_path)
-    assert main(["reproduce", "--list", "--json"]) == 0
+    assert main(["--list", "--json"]) == 0
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert set(entries) == set(EXPERIMENTS)
     assert entries["yale_faces"]["data_missing"] == ["yale"]
-    assert entries["horses"]["lacking"] == "the INRIA horses"
+    assert entries["horses"]["unavailable"] == "the INRIA horses"
 
 
-def test_one_experiment_prints_its_table_and_verdict_and_keeps_nothing(small, capsys, tmp_path, monkeypatch):
+def test_one_experiment_prints_its_table_and_verdict_and_writes_nothing(small, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["reproduce", "slow", "--runs", "3"]) == 0
+    assert main(["slow", "--runs", "3"]) == 0
     out, err = capsys.readouterr()
     assert "beaten" in out
     assert "9.00" in out
@@ -66,7 +66,7 @@ def test_one_experiment_prints_its_table_and_verdict_and_keeps_nothing(small, ca
 
 
 def test_json_is_one_document_with_verdicts(small, capsys):
-    assert main(["reproduce", "slow", "--json", "--seed", "2"]) == 0
+    assert main(["slow", "--json", "--seed", "2"]) == 0
     document = json.loads(capsys.readouterr().out)
     [row] = document["result"]["found"]["tables"][0]["outcomes"]
     assert row["verdict"] == "reached"  # 11 beside 12
@@ -76,7 +76,7 @@ def test_json_is_one_document_with_verdicts(small, capsys):
 
 def test_all_runs_the_cheapest_first_and_goes_on_where_it_was(small, capsys, tmp_path):
     calls, *_ = small
-    command = ["reproduce", "--all", "-o", str(tmp_path)]
+    command = ["--all", "-o", str(tmp_path)]
     assert main(command) == 0
     err = capsys.readouterr().err
     assert err.index("fixed,") < err.index("slow,")
@@ -89,13 +89,13 @@ def test_all_runs_the_cheapest_first_and_goes_on_where_it_was(small, capsys, tmp
     assert len(calls) == 3  # only what was missing
     assert main([*command, "--runs", "5"]) == 0
     assert calls[3:] == [(5, 0, False), (5, 0, False)]  # changed
-    assert main([*command, "--runs", "5", "--afresh"]) == 0
+    assert main([*command, "--runs", "5", "--force"]) == 0
     assert len(calls) == 7
     assert (tmp_path / "reproductions" / "slow.png").exists()
 
 
 def test_a_rehearsal_is_kept_apart(small, capsys, tmp_path):
-    assert main(["reproduce", "--all", "--quick", "-o", str(tmp_path)]) == 0
+    assert main(["--all", "--quick", "-o", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"reproductions-quick", "reproductions-quick.md"}
     assert "beaten" not in capsys.readouterr().out
 
@@ -103,7 +103,7 @@ def test_a_rehearsal_is_kept_apart(small, capsys, tmp_path):
 def test_a_failure_is_shown_and_the_others_are_kept(small, capsys, tmp_path):
     _, known, broken = small
     known["broken"] = broken
-    assert main(["reproduce", "--all", "-o", str(tmp_path)]) == 1
+    assert main(["--all", "-o", str(tmp_path)]) == 1
     err = capsys.readouterr().err
     assert "broken inside" in err
     assert "Failed, see above: broken" in err
@@ -124,7 +124,7 @@ def test_a_failure_is_shown_and_the_others_are_kept(small, capsys, tmp_path):
     ],
 )
 def test_a_mistake_ends_in_one_line(arguments, named, small, capsys):
-    assert main(["reproduce", *arguments]) == 2
+    assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("Error: ")
