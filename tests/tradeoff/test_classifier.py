@@ -69,9 +69,9 @@ def test_given_weights_are_sklearns_machine_on_the_sum(scheme):
     assert np.array_equal(classifier.predict(GRAMS), classifier.classes_[scores.argmax(axis=1)])
 
 
-def test_one_against_all_has_a_task_a_class():
+def test_one_against_rest_has_one_task_per_class():
     classifier = TradeoffClassifier("precomputed", "ova", C=10.0).fit(GRAMS, LABELS)
-    assert classifier.task_names_ == ["ant or the others", "bee or the others", "cat or the others"]
+    assert classifier.task_names_ == ["ant or rest", "bee or rest", "cat or rest"]
     assert np.mean(classifier.predict(GRAMS) == LABELS) > 0.9
     machine = classifier.machines_[1]
     by_hand = np.tensordot(machine.weights, GRAMS, axes=1) @ machine.coefficients + machine.offset
@@ -266,14 +266,14 @@ def test_a_saved_classifier_decides_the_same(of_images, learned, tmp_path):
         ({"C": 0}, "C must be a number from 1e-12 to inf; got 0"),
         ({"C": "1"}, "C must be a number from 1e-12 to inf; got '1'"),
         ({"tolerance": 0}, "tolerance must be a number from 1e-12 to 1; got 0"),
-        ({"sigma": -1.5}, r"sigma must be positive, one number or 4, one a kernel; got -1.5"),
-        ({"sigma": [1, 0, 1, 1]}, r"sigma must be positive, one number or 4, one a kernel; got \[1.0, 0.0"),
+        ({"sigma": -1.5}, r"sigma must be one positive number, or 4, one per kernel; got -1.5"),
+        ({"sigma": [1, 0, 1, 1]}, r"sigma must be one positive number, or 4, one per kernel; got \[1.0, 0.0"),
         ({"norm": 0.5}, "norm must be a number from 1 to 100; got 0.5"),
         ({"ridge": -1}, "ridge must be a number from 0 to inf; got -1"),
         ({"constraints": ([[1, 1]], [1])}, r"constraints must be A \(r, 4\) and p \(r,\); got \(1, 2\) and \(1,\)"),
         ({"constraints": (np.ones((1, 4)), [1, 2])}, r"constraints must be A .* got \(1, 4\) and \(2,\)"),
-        ({"constraints": (np.ones((1, 4)), [1]), "norm": 2}, "constraints go with norm=1 and ridge=0 only; got norm=2"),
-        ({"constraints": (np.ones((1, 4)), [1]), "ridge": 3}, "constraints go with norm=1 and .* and ridge=3"),
+        ({"constraints": (np.ones((1, 4)), [1]), "norm": 2}, "constraints need norm=1 and ridge=0; got norm=2"),
+        ({"constraints": (np.ones((1, 4)), [1]), "ridge": 3}, "constraints need norm=1 and .* and ridge=3"),
     ],
 )
 def test_wrong_options_are_named(options, message):

@@ -180,11 +180,42 @@ def test_every_room_is_a_base_kernel(glyphs, name):
     assert kernel.rows(glyphs.images[:3]).shape == (3, 12)
 
 
-def test_rooms_have_names_and_the_given_transformations():
+def test_default_kernels_have_names():
     names = [kernel.name for kernel in default_kernels()]
     assert len(set(names)) == len(names)
     assert {"pixels", "tangents", "hierarchy", "codebook", "jungles, rotation", "jungles, no Φ"} <= set(names)
-    given = {kernel.name: kernel for kernel in default_kernels(Rotations(4) * Reflections(), 3, 2)}
-    assert [name for name in given if name.startswith("jungles")] == ["jungles, given Φ", "jungles, no Φ"]
-    assert given["jungles, given Φ"].transformer.random_state == 3
+
+
+def test_default_kernels_stand_on_the_given_transformations():
+    phi = Rotations(4) * Reflections()
+    given = {kernel.name: kernel for kernel in default_kernels(phi, 3, 2)}
+    assert "pixels" not in given
+    assert given["pixels over Φ"].kernel.transformations is phi
+    assert [name for name in given if name.startswith("jungles")] == ["jungles"]
+    assert given["jungles"].transformer.transformations is phi
+    assert given["jungles"].transformer.random_state == 3
     assert given["hierarchy"].transformer.n_jobs == 2
+
+
+def test_pixels_over_a_group_ignore_its_members():
+    images = draw_smooth(6, (32, 32))
+    for make in (lambda: default_kernels(Rotations(4)), default_kernels):
+        kernel = make()[0]
+        kernel.fit_gram(images)
+        turned = kernel.rows(np.rot90(images, axes=(1, 2)))
+        same = np.allclose(turned, kernel.rows(images), atol=1e-5)
+        assert same == (kernel.name == "pixels over Φ")
+
+
+def test_the_width_of_a_distance_kernel_is_kept_if_it_is_a_number():
+    wide = TangentDistance(Identity(), sigma=5.0)
+    kernel = ImageKernel(wide)
+    K = kernel.fit_gram(IMAGES)
+    assert kernel.gamma_ is None
+    np.testing.assert_allclose(K, wide(IMAGES), atol=1e-9)
+    np.testing.assert_allclose(kernel.rows(OTHERS), wide(OTHERS, IMAGES), atol=1e-9)
+    scaled = ImageKernel(TangentDistance(Identity()))
+    assert not np.allclose(scaled.fit_gram(IMAGES), K, atol=1e-3)
+    assert scaled.gamma_ == pytest.approx(inverse_mean(wide.squared(IMAGES)))
+    with pytest.raises(ValueError, match="sigma"):
+        ImageKernel(TangentDistance(sigma="narrow")).fit_gram(IMAGES)

@@ -55,10 +55,9 @@ def test_weights_are_the_twins(seed):
 def test_bounds_hold_wherever_it_is_stopped(max_steps):
     Ks, y = draw_kernels(4, seed=1)
     _, optimum = reference.learn_weights(Ks, y, 1000.0, np.ones(4))
-    d, alpha, terms = np.full(4, 0.25), np.zeros(20), plain(4)
-    _, upper, lower, n_steps = _jit.learn_weights(
-        Ks, y, 1000.0, terms.sigma, 1.0, 0.0, terms.A, terms.p, 1e-9, max_steps, d, alpha
-    )
+    d, alpha = np.full(4, 0.25), np.zeros(20)
+    problem = _jit.Problem(Ks, y, 1000.0, *plain(4))
+    _, upper, lower, n_steps = _jit.learn_weights(problem, 1e-9, max_steps, d, alpha)
     assert n_steps == max_steps
     assert lower <= optimum * (1 + SLACK)
     assert upper >= optimum * (1 - SLACK)
@@ -193,7 +192,7 @@ def test_the_size_of_a_kernel_does_not_matter_if_its_cost_goes_with_it():
 
 
 def test_norm_and_ridge_do_not_go_together():
-    with pytest.raises(ValueError, match="ridge goes with norm=1 only; got norm=2 and ridge=0.5"):
+    with pytest.raises(ValueError, match="ridge needs norm=1; got norm=2 and ridge=0.5"):
         check_terms(1.0, 2.0, 0.5, None, 3)
 
 
@@ -208,5 +207,5 @@ def test_the_gap_closes_where_a_line_cannot_part_the_classes():
 def test_terms_of_other_kernels_are_refused():
     """Compiled loops would write beyond the weights."""
     Ks, y = draw_kernels(3)
-    with pytest.raises(ValueError, match="terms speak of 5 kernels, but there are 3"):
+    with pytest.raises(ValueError, match="terms are for 5 kernels, but Ks has 3"):
         learn_machine(Ks, y, 1.0, plain(5), 1e-3)

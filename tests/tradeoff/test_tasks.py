@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from invariance.tradeoff.search import MAX_CANDIDATES, N_PARTS, search_weights, simplex_grid
+from invariance.tradeoff.held_out import MAX_CANDIDATES, N_PARTS, search_weights, simplex_grid
 from invariance.tradeoff.tasks import class_scores, make_tasks
 from tests.tradeoff.toys import draw_task
 

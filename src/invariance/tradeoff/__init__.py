@@ -2,11 +2,12 @@
 
 from invariance.tradeoff.base import FeatureKernel, ImageKernel
 from invariance.tradeoff.classifier import TradeoffClassifier
+from invariance.tradeoff.defaults import SIDE, default_kernels
 from invariance.tradeoff.kernel import TradeoffKernel
 from invariance.tradeoff.reasoning import class_shares, prior_from, task_similarity, weights_by_size
-from invariance.tradeoff.rooms import default_kernels
 
 __all__ = [
+    "SIDE",
     "FeatureKernel",
     "ImageKernel",
     "TradeoffClassifier",

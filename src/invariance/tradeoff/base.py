@@ -1,4 +1,4 @@
-"""Base kernels: what the trade-off weighs. Each is fitted to the training images and then compares others with them.
+"""Base kernels, which the trade-off weighs: each is fitted to training images and then compares images with them.
 
 A base kernel has `fit_gram(X, y) -> (n, n)`, the Gram matrix of the training images, and `rows(X) -> (m, n)`.
 Features of training images are computed once and kept.
@@ -15,23 +15,39 @@ from invariance.images import resize_all
 from invariance.tangents.definite import DefiniteGram
 
 DISTANCES = ("chi2", "euclidean")
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60  # characters of a kernel's repr that fit beside a bar of a figure
 
 
 class FeatureKernel(BaseEstimator):
-    """exp(-γ f(x, y)) of the features of images, [Varma07] sec. 3.
+    """The kernel exp(-γ f(x, y)) of features of images, [Varma07] sec. 3.
+
+    γ is one over the mean distance between the training images.
 
     Parameters
     ----------
-    transformer : turns images into vectors; it is fitted to the training images and their labels.
-    distance : f, "chi2" (½ Σ (x - y)² / (x + y), for histograms) or "euclidean" (squared).
-    side : images are resized to this many pixels per side first; None leaves them.
-    name : what the weights are called; None takes the transformer's name.
-    labelled : whether the transformer is given the labels.
-    cost : factor of the classifier's sigma. Features learned from the labels fit the training images better than any
-        others, whatever they are worth: let them cost more.
+    transformer : transformer
+        Turns images into vectors. A clone of it is fitted to the training images.
+    distance : {"chi2", "euclidean"}, default="chi2"
+        The distance f: "chi2" is ½ Σ (x - y)² / (x + y), for histograms; "euclidean" is the squared one.
+    side : int, default=None
+        Images are resized to this many pixels per side first. None leaves them as they are.
+    name : str, default=None
+        Name of the kernel, for showing its weight. None takes that of the transformer.
+    labelled : bool, default=True
+        Whether the transformer is given the labels. If so, `sigma="cv"` of the classifier fits it again without the
+        images held out.
+    cost : float, default=1.0
+        Factor of the classifier's `sigma`. Features learned from the labels separate the training images better than
+        others, whatever they are worth on new images: let them cost more.
 
-    γ is one over the mean distance of the training images.
+    Attributes
+    ----------
+    transformer_ : transformer
+        The fitted transformer.
+    features_ : ndarray of shape (n, d)
+        Features of the training images.
+    gamma_ : float
+        The factor γ.
     """
 
     def __init__(self, transformer, distance="chi2", side=None, name=None, labelled=True, cost=1.0):
@@ -43,7 +59,20 @@ class FeatureKernel(BaseEstimator):
         self.cost = cost
 
     def fit_gram(self, X, y=None) -> np.ndarray:
-        """Fit the transformer and γ; the Gram matrix (n, n) of the training images."""
+        """Fit the transformer and γ.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w) or (n, h, w, c), list of images, or flat rows of shape (n, d)
+            Training images.
+        y : array-like of shape (n,), default=None
+            Their labels.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            The Gram matrix of the training images.
+        """
         check_choice("distance", self.distance, DISTANCES)
         self.transformer_ = clone(self.transformer)
         labels = y if self.labelled else None
@@ -53,7 +82,18 @@ class FeatureKernel(BaseEstimator):
         return np.exp(-self.gamma_ * distances)
 
     def rows(self, X) -> np.ndarray:
-        """Kernel values (m, n) between images and the training images."""
+        """Compare images with the training images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, h, w) or (m, h, w, c), list of images, or flat rows of shape (m, d)
+            Images.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            Kernel values.
+        """
         features = np.asarray(self.transformer_.transform(_resized(X, self.side)), np.float64)
         return np.exp(-self.gamma_ * self._distances(features))
 
@@ -64,11 +104,34 @@ class FeatureKernel(BaseEstimator):
 
 
 class ImageKernel(BaseEstimator):
-    """A kernel k(X, Y) of the library, with `fit` and `diag`, as a base kernel; normalised to k(x, x) = 1.
+    """A kernel of images, such as `TangentDistance`, as a base kernel, normalized to k(x, x) = 1.
 
-    One made of distances, such as `TangentDistance`, is exp(-γ d²) with γ one over the mean of the training images, as
-    all base kernels are: weights favour the narrower of two kernels, whatever it is worth. Negative eigenvalues of the
-    training matrix are set to 0, for the training and for other images alike.
+    A kernel exp(-d² / 2 sigma²) of distances d with `sigma="auto"` is scaled here: it becomes exp(-γ d²), γ being one
+    over the mean d² between the training images, as for all other base kernels, because learned weights favour the
+    narrower of two kernels, whatever it is worth. A `sigma` given as a number is kept.
+
+    Negative eigenvalues of the Gram matrix of the training images are set to 0, and kernel values of other images are
+    changed accordingly.
+
+    Parameters
+    ----------
+    kernel : kernel
+        A callable `k(X, Y)` with `diag(X)`; one with `fit` is fitted to the training images.
+    side : int, default=None
+        Images are resized to this many pixels per side first. None leaves them as they are.
+    name : str, default=None
+        Name of the kernel, for showing its weight. None takes that of `kernel`.
+    cost : float, default=1.0
+        Factor of the classifier's `sigma`.
+
+    Attributes
+    ----------
+    kernel_ : kernel
+        The fitted kernel.
+    images_ : array-like of n images
+        The training images, resized.
+    gamma_ : float or None
+        The factor γ, where the kernel is scaled here.
     """
 
     def __init__(self, kernel, side=None, name=None, cost=1.0):
@@ -78,31 +141,54 @@ class ImageKernel(BaseEstimator):
         self.cost = cost
 
     def fit_gram(self, X, y=None) -> np.ndarray:
-        """Fit the kernel; the Gram matrix (n, n) of the training images."""
+        """Fit the kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w) or (n, h, w, c), list of images, or flat rows of shape (n, d)
+            Training images.
+        y : ignored
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            The Gram matrix of the training images.
+        """
         self.images_ = _resized(X, self.side)
         self.kernel_ = clone(self.kernel)
         self.gram_ = DefiniteGram("clip")
-        if hasattr(self.kernel_, "squared"):
+        if _is_scaled_here(self.kernel_):
             squared = self.kernel_.squared(self.images_)
-            self.gamma_ = inverse_mean(squared)
+            self.gamma_, self.lengths_ = inverse_mean(squared), None
             return self.gram_.fit_transform(np.exp(-self.gamma_ * squared))
         if hasattr(self.kernel_, "fit"):
             self.kernel_.fit(self.images_)
         K = self.kernel_(self.images_)
-        self.lengths_ = _lengths(np.diag(K))
+        self.gamma_, self.lengths_ = None, _lengths(np.diag(K))
         return self.gram_.fit_transform(K / np.outer(self.lengths_, self.lengths_))
 
     def rows(self, X) -> np.ndarray:
-        """Kernel values (m, n) between images and the training images."""
+        """Compare images with the training images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, h, w) or (m, h, w, c), list of images, or flat rows of shape (m, d)
+            Images.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            Kernel values.
+        """
         images = _resized(X, self.side)
-        if hasattr(self.kernel_, "squared"):
+        if self.gamma_ is not None:
             return self.gram_.transform(np.exp(-self.gamma_ * self.kernel_.squared(images, self.images_)))
         lengths = np.outer(_lengths(self.kernel_.diag(images)), self.lengths_)
         return self.gram_.transform(self.kernel_(images, self.images_) / lengths)
 
 
 def as_base_kernel(part: Any) -> Any:
-    """A base kernel as it is; a kernel of the library or a transformer wrapped as one."""
+    """A copy of a base kernel; a kernel of images or a transformer wrapped as one."""
     if hasattr(part, "fit_gram"):
         return clone(part)
     if callable(part) and hasattr(part, "diag"):
@@ -118,7 +204,7 @@ def name_of(part: Any, place: int) -> str:
         return str(part.name)
     inner = getattr(part, "transformer", getattr(part, "kernel", part))
     text = " ".join(repr(inner).split())
-    return text if len(text) <= LONGEST_NAME else f"{type(inner).__name__} {place + 1}"
+    return text if len(text) <= MAX_NAME_LENGTH else f"{type(inner).__name__} {place + 1}"
 
 
 def inverse_mean(distances: np.ndarray) -> float:
@@ -126,6 +212,12 @@ def inverse_mean(distances: np.ndarray) -> float:
     n = len(distances)
     mean = (distances.sum() - np.trace(distances)) / max(n * (n - 1), 1)
     return float(1 / mean) if mean > 0 else 1.0
+
+
+def _is_scaled_here(kernel: Any) -> bool:
+    """Whether a kernel is made of squared distances whose scale was left open."""
+    sigma = getattr(kernel, "sigma", "auto")
+    return hasattr(kernel, "squared") and isinstance(sigma, str) and sigma == "auto"
 
 
 def _resized(X: Any, side: int | None) -> Any:

@@ -16,47 +16,101 @@ from invariance._core.parallel import map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
 from invariance.images import encode_labels
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
-from invariance.tradeoff.costs import held_out_costs
-from invariance.tradeoff.held_out import decide, held_out_scores, make_folds, part_of
-from invariance.tradeoff.rooms import default_kernels
-from invariance.tradeoff.search import search_weights
+from invariance.tradeoff.defaults import default_kernels
+from invariance.tradeoff.held_out import N_FOLDS, held_out_costs, held_out_scores, make_folds, search_weights
+from invariance.tradeoff.inputs import check_images, check_stack
 from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms, fit_machine, learn_machine
-from invariance.tradeoff.tasks import Task, class_scores, make_tasks
+from invariance.tradeoff.tasks import REST, Task, class_scores, decide, grams_of, make_tasks, predict_codes
 
 STACKS = ("precomputed", "distances")
-N_FOLDS = 5
-N_TOGETHER = 5  # tasks a job: a pair of classes is learned in less time than it takes to start a job
+TASKS_PER_JOB = 5  # the weights of a pair of classes are learned in less time than it takes to start a job
 
 
 class TradeoffClassifier(ClassifierMixin, BaseEstimator):
-    """Support vector machines whose kernel is a learned sum of base kernels.
+    """Support vector machines whose kernel is a learned sum of base kernels, [Varma07].
 
     Parameters
     ----------
-    kernels : a list of base kernels: `FeatureKernel`, kernels of the library such as `TangentDistance()`, transformers
-        of images into histograms; "all" for one or more of every method of the library; "precomputed" if X is a stack
-        of Gram matrices, (k, n, n) for `fit` and (k, m, n) for `predict`; "distances" if it is a stack of distances,
-        which become exp(-γ_k f_k) with γ_k one over the mean training distance.
-    scheme : "ovo" learns weights for every pair of classes, "ova" for every class against the others. None is "ova" for
-        kernels="all", else "ovo".
-    weights : "learned"; "equal" for the mean of all; "search" for the best on a grid by cross-validation, the same for
-        all pairs; or (k,) numbers.
-    C : of the machines.
-    sigma : cost of the weights, a number or one a kernel: a larger one for what you expect not to matter; "cv"
-        to let it grow with the errors of each kernel alone in cross-validation, which is safer where samples are few
-        and some kernels of no use. It is multiplied by the base kernels' own `cost`. None is "cv" for
-        kernels="all", else 1.
-    norm, ridge : the penalty Σ σ_k d_k^norm / norm + ½ ridge |d|²; 1 and 0 is the paper's, which gives few weights.
-    constraints : (A, p) for A d >= p.
-    tolerance : relative duality gap at which the weights are taken as learned.
-    kernel_names : of a stack; else the kernels' own names are taken.
-    transformations : Φ, for kernels="all".
+    kernels : "all", "precomputed", "distances" or list, default="all"
+        The base kernels. A list holds `FeatureKernel`, `ImageKernel`, kernels of images such as `TangentDistance()`, or
+        transformers of images into histograms. "all" takes `default_kernels`, one or more of every method of the
+        library. With "precomputed", X is a stack of Gram matrices, (k, n, n) for `fit` and (k, m, n) for `predict`;
+        with "distances" a stack of distances f_k, which become exp(-γ_k f_k), γ_k being one over the mean distance
+        between training samples. See the notes on matrices that are not positive semi-definite.
+    scheme : {"ovo", "ova"}, default=None
+        "ovo" learns weights for every pair of classes, "ova" for every class against the rest. None is "ova" for
+        `kernels="all"`, else "ovo".
+    weights : {"learned", "equal", "search"} or array-like of shape (k,), default="learned"
+        "equal" takes the mean of all kernels; "search" the best weights of a grid by cross-validation, the same for all
+        tasks; numbers are used as they are.
+    C : float, default=1000.0
+        Penalty of the errors of the machines.
+    sigma : float, array-like of shape (k,) or "cv", default=None
+        Cost of the weights. Kernels that are not expected to matter should cost more. "cv" lets the cost grow with the
+        errors of each kernel alone in cross-validation, which is safer where images are few and some kernels useless.
+        It is multiplied by the `cost` of the base kernels. None is "cv" for `kernels="all"`, else 1.
+    norm : float, default=1.0
+        Power of the weights in the penalty Σ σ_k d_k^norm / norm + ½ ridge Σ d_k². 1, as in the paper, gives few
+        weights; more spread them.
+    ridge : float, default=0.0
+        Factor of the squared weights in the penalty; 0 is the paper's.
+    constraints : tuple (A, p) of array-likes of shapes (r, k) and (r,), default=None
+        Weights d must have A d >= p.
+    tolerance : float, default=1e-3
+        Relative duality gap at which the weights count as learned.
+    kernel_names : list of k str, default=None
+        Names of the kernels. None takes their own; matrices of a stack are numbered.
+    transformations : TransformationSet, default=None
+        What does not matter, Φ, for `kernels="all"`, whose kernels then all stand on it.
+    probability : bool, default=False
+        Whether to calibrate scores on held-out images, for `predict_proba`.
+    image_shape : tuple (h, w) or (h, w, c), default=None
+        Shape of the images in flat rows X (n, d). Without it, flat rows are given to the kernels as they are.
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, Generator or None, default=None
+        Seed of the kernels of `kernels="all"`.
 
     Attributes
     ----------
-    weights_ : (tasks, k), the weights of every task; task_names_ says which is which, kernel_names_ the columns.
-    gaps_ : (tasks,) relative duality gaps.
-    costs_ : (k,) what the weights cost, where they were learned.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    codes_ : ndarray of shape (n,)
+        Place of the label of each training image in `classes_`.
+    weights_ : ndarray of shape (n_tasks, k)
+        The weights of every task.
+    gaps_ : ndarray of shape (n_tasks,)
+        Relative duality gaps; NaN where weights were not learned.
+    costs_ : ndarray of shape (k,)
+        Costs of the weights, where they were learned.
+    kernel_names_ : list of k str
+        Names of the columns of `weights_`.
+    task_names_ : list of n_tasks str
+        Names of the rows of `weights_`.
+    base_kernels_ : list of k base kernels or None
+        The fitted base kernels; None for a stack.
+    gammas_ : ndarray of shape (k,)
+        The factors γ_k, for `kernels="distances"`.
+    tasks_ : list of n_tasks tuples
+        Samples, targets, and the codes of the two classes of every task; -1 is the rest.
+    machines_ : list of n_tasks tuples
+        The machine of every task.
+    sharpness_ : float
+        Factor of the scores before the softmax, with `probability=True`.
+    n_features_in_ : int
+        Number of values per row, where X has flat rows.
+
+    Notes
+    -----
+    The machines are convex problems only for positive semi-definite Gram matrices. `ImageKernel` sets negative
+    eigenvalues to 0. No correction is made to stacks of matrices: with "distances", exp(-γ f) is positive semi-definite
+    for squared Euclidean and χ² distances, but need not be for others, such as least distances over a set of
+    transformations. The machines then stop at a stationary point, and the gaps are not bounds. Correct such matrices
+    beforehand, or give the kernel itself instead of its matrix.
+
+    References
+    ----------
+    .. [Varma07] M. Varma and D. Ray, "Learning the discriminative power-invariance trade-off", ICCV 2007.
     """
 
     def __init__(
@@ -73,6 +127,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         kernel_names=None,
         transformations=None,
         probability=False,
+        image_shape=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -88,117 +143,203 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_names = kernel_names
         self.transformations = transformations
         self.probability = probability
+        self.image_shape = image_shape
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X, y) -> "TradeoffClassifier":
-        """Learn from images, or from a stack of matrices, and labels."""
-        self.scheme_ = self._default("scheme", "ovo", "ova")
-        check_choice("scheme", self.scheme_, ("ovo", "ova"))
+        """Learn the weights of the kernels and the machines.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w) or (n, h, w, c), list of images, or flat rows of shape (n, d)
+            Training images; a stack of shape (k, n, n) for "precomputed" and "distances".
+        y : array-like of shape (n,)
+            Their labels.
+
+        Returns
+        -------
+        TradeoffClassifier
+            The fitted classifier.
+        """
+        self.scheme_ = check_choice("scheme", self._default("scheme", "ovo", "ova"), ("ovo", "ova"))
+        self.base_kernels_ = self._make_base_kernels()
+        X = self._check_input(X, reset=True)
+        self.classes_, self.codes_ = encode_labels(y, X.shape[1] if self._takes_stacks() else len(X))
+        self.kernel_names_ = self._name_kernels(X)
         Ks = self._training_grams(X, y)
-        self.classes_, codes = encode_labels(y, Ks.shape[1])
-        self.tasks_ = make_tasks(codes, self.scheme_)
-        fit_task = self._fit_task(Ks, codes, X)
-        groups = [self.tasks_[start : start + N_TOGETHER] for start in range(0, len(self.tasks_), N_TOGETHER)]
-        fitted = map_jobs(partial(_fit_some, fit_task), groups, self.n_jobs, "learning weights")
-        self.machines_ = [machine for machines in fitted for machine in machines]
+        self.tasks_ = make_tasks(self.codes_, self.scheme_)
+        self.task_names_ = [self._name_of(task) for task in self.tasks_]
+        self.machines_ = self._fit_machines(self._task_fitter(Ks, X))
         self.weights_ = np.array([machine.weights for machine in self.machines_])
         self.gaps_ = np.array([machine.gap for machine in self.machines_])
-        self.task_names_ = [self._name_of(task) for task in self.tasks_]
         self._warn_of_gaps()
         if self.probability:
-            self._calibrate(Ks, codes)
+            self._calibrate(Ks)
         return self
 
     def decision_function(self, X) -> np.ndarray:
-        """Decisions (m,) of two classes; else scores (m, K): votes of the pairs, or decisions of one against all."""
-        check_is_fitted(self)
-        return self._scores(self._test_grams(X))
+        """Score images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, h, w) or (m, h, w, c), list of images, or flat rows of shape (m, d)
+            Images; a stack of shape (k, m, n) for "precomputed" and "distances".
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            Decisions for the second of two classes; else votes of the pairs, or decisions of one against the rest.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X) -> np.ndarray:
-        """The class of every image."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        """Classify images.
+
+        Parameters
+        ----------
+        X : as for `decision_function`
+            Images.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Their classes.
+        """
+        codes = predict_codes(self._scores(X))
+        return self.classes_[codes]
 
     @available_if(lambda classifier: bool(classifier.probability))
     def predict_proba(self, X) -> np.ndarray:
-        """Probabilities (m, K) of the classes, calibrated on held-out scores; `probability=True`."""
-        return scores_to_probabilities(self.decision_function(X), self.sharpness_)
+        """Estimate class probabilities, calibrated on held-out scores; needs `probability=True`.
+
+        Parameters
+        ----------
+        X : as for `decision_function`
+            Images.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities.
+        """
+        return scores_to_probabilities(self._scores(X), self.sharpness_)
 
     @property
     def shares_(self) -> np.ndarray:
-        """The weights of every task (tasks, k) as shares of their sum."""
+        """The weights of every task (n_tasks, k) as shares of their sum."""
         return self.weights_ / np.maximum(self.weights_.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
-    def _fit_task(self, Ks: np.ndarray, codes: np.ndarray, X: Any) -> Callable[[Task], Machine]:
-        C, tolerance = check_number("C", self.C, 1e-12), check_number("tolerance", self.tolerance, 1e-12, 1)
-        if isinstance(self.weights, str) and self.weights == "learned":
-            self.costs_ = self._costs(Ks, codes, C, X)
-            terms = check_terms(self.costs_, self.norm, self.ridge, self.constraints, len(Ks))
-            return partial(_learn_task, Ks, C, terms, tolerance)
-        if isinstance(self.weights, str):
-            check_choice("weights", self.weights, ("learned", "equal", "search"))
-            n = len(Ks)
-            fixed = np.full(n, 1 / n) if self.weights == "equal" else search_weights(Ks, codes, self.scheme_, C)
-        else:
-            fixed = np.asarray(self.weights, np.float64)
-            if fixed.shape != (len(Ks),) or not np.isfinite(fixed).all() or (fixed < 0).any():
-                raise ValueError(f"weights must be {len(Ks)} numbers that are not negative; got {self.weights!r}.")
-        return partial(_fit_fixed, Ks, C, fixed)
-
-    def _costs(self, Ks: np.ndarray, codes: np.ndarray, C: float, X: Any) -> np.ndarray:
-        own = np.array([getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)])
-        sigma = self._default("sigma", 1.0, "cv")
-        if isinstance(sigma, str):
-            check_choice("sigma", sigma, ("cv",))
-            return own * held_out_costs(Ks, codes, self.scheme_, C, self.base_kernels_, X)
-        return check_sigma(sigma, len(Ks)) * own
+    def __sklearn_tags__(self):
+        """Tags: the input is a stack of matrices, images of any size, or what the given kernels take."""
+        tags = super().__sklearn_tags__()
+        takes_rows = not isinstance(self.kernels, str) or (self.kernels == "all" and self.image_shape is not None)
+        tags.input_tags.two_d_array = takes_rows
+        tags.input_tags.three_d_array = True
+        return tags
 
     def _default(self, name: str, usual: Any, of_all: Any) -> Any:
-        """A parameter, or where it is None what suits the kernels: those of all methods, or a few that were chosen."""
+        """A parameter, or where it is None the value that suits the kernels: all of them, or a few chosen ones."""
         given = getattr(self, name)
         if given is not None:
             return given
         return of_all if isinstance(self.kernels, str) and self.kernels == "all" else usual
 
-    def _training_grams(self, X, y) -> np.ndarray:
-        if isinstance(self.kernels, str) and self.kernels in STACKS:
-            stack = check_stack(X)
-            if stack.shape[1] != stack.shape[2]:
-                raise ValueError(f"fit needs a stack (k, n, n) of square matrices; got shape {stack.shape}.")
-            self.base_kernels_ = None
-            self.gammas_ = np.array([inverse_mean(D) for D in stack])
-            self.kernel_names_ = self._names([f"kernel {k + 1}" for k in range(len(stack))])
-            return self._kernelise(stack)
+    def _takes_stacks(self) -> bool:
+        return isinstance(self.kernels, str) and self.kernels in STACKS
+
+    def _make_base_kernels(self) -> list[Any] | None:
+        if self._takes_stacks():
+            return None
         if isinstance(self.kernels, str):
             check_choice("kernels", self.kernels, ("all", *STACKS))
-            parts = default_kernels(self.transformations, self.random_state, self.n_jobs)
-        else:
-            parts = [as_base_kernel(part) for part in self.kernels]
-        if not parts:
+            return default_kernels(self.transformations, self.random_state, self.n_jobs)
+        if len(self.kernels) == 0:
             raise ValueError("kernels must hold at least one kernel; got an empty list.")
-        self.base_kernels_ = parts
-        self.kernel_names_ = self._names([name_of(part, k) for k, part in enumerate(parts)])
-        return np.stack([part.fit_gram(X, y) for part in parts])
+        return [as_base_kernel(part) for part in self.kernels]
+
+    def _check_input(self, X: Any, reset: bool) -> Any:
+        if not self._takes_stacks():
+            return check_images(self, X, self.image_shape, reset=reset)
+        stack = check_stack(X)
+        if reset and stack.shape[1] != stack.shape[2]:
+            raise ValueError(f"fit needs a stack (k, n, n) of square matrices; got shape {stack.shape}.")
+        return stack
+
+    def _name_kernels(self, X: Any) -> list[str]:
+        if self.base_kernels_ is None:
+            names = [f"kernel {k + 1}" for k in range(len(X))]
+        else:
+            names = [name_of(part, k) for k, part in enumerate(self.base_kernels_)]
+        if self.kernel_names is None:
+            return names
+        if isinstance(self.kernel_names, str) or len(self.kernel_names) != len(names):
+            raise ValueError(f"kernel_names must be a list of {len(names)} names; got {self.kernel_names!r}.")
+        return list(self.kernel_names)
+
+    def _training_grams(self, X: Any, y: Any) -> np.ndarray:
+        """Fit the base kernels; the Gram matrices (k, n, n) of the training samples."""
+        if self.base_kernels_ is not None:
+            return np.stack([part.fit_gram(X, y) for part in self.base_kernels_])
+        self.gammas_ = np.array([inverse_mean(distances) for distances in X])
+        return self._as_kernels(X)
 
     def _test_grams(self, X) -> np.ndarray:
+        """Kernel values (k, m, n) of samples and training samples."""
         if self.base_kernels_ is not None:
             return np.stack([part.rows(X) for part in self.base_kernels_])
-        stack = check_stack(X)
-        n_training = max(task.samples.max() for task in self.tasks_) + 1
-        if len(stack) != self.weights_.shape[1] or stack.shape[2] != n_training:
-            expected = f"({self.weights_.shape[1]}, m, {n_training})"
+        expected = len(self.kernel_names_), len(self.codes_)
+        if (X.shape[0], X.shape[2]) != expected:
             raise ValueError(
-                f"predict needs a stack {expected} of kernels, images and training images; got {stack.shape}."
+                f"predict needs a stack ({expected[0]}, m, {expected[1]}) of kernels, images and training images; "
+                f"got {X.shape}."
             )
-        return self._kernelise(stack)
+        return self._as_kernels(X)
 
-    def _kernelise(self, stack: np.ndarray) -> np.ndarray:
+    def _as_kernels(self, stack: np.ndarray) -> np.ndarray:
         return stack if self.kernels == "precomputed" else np.exp(-self.gammas_[:, None, None] * stack)
 
-    def _scores(self, Ks: np.ndarray) -> np.ndarray:
-        decisions = decide(self.machines_, self.tasks_, Ks)
-        return decisions[:, 0] if len(self.classes_) == 2 else class_scores(decisions, self.tasks_, len(self.classes_))
+    def _name_of(self, task: Task) -> str:
+        if task.negative == REST:
+            return f"{self.classes_[task.positive]} or rest"
+        return f"{self.classes_[task.negative]} or {self.classes_[task.positive]}"
+
+    def _task_fitter(self, Ks: np.ndarray, X: Any) -> Callable[[Task], Machine]:
+        """The function that fits the machine of a task, with weights that are learned, found here, or given."""
+        C, tolerance = check_number("C", self.C, 1e-12), check_number("tolerance", self.tolerance, 1e-12, 1)
+        if not isinstance(self.weights, str):
+            fixed = np.asarray(self.weights, np.float64)
+            if fixed.shape != (len(Ks),) or not np.isfinite(fixed).all() or (fixed < 0).any():
+                raise ValueError(f"weights must be {len(Ks)} numbers that are not negative; got {self.weights!r}.")
+            return partial(_fit_fixed, Ks, C, fixed)
+        check_choice("weights", self.weights, ("learned", "equal", "search"))
+        if self.weights == "equal":
+            return partial(_fit_fixed, Ks, C, np.full(len(Ks), 1 / len(Ks)))
+        if self.weights == "search":
+            return partial(_fit_fixed, Ks, C, search_weights(Ks, self.codes_, self.scheme_, C))
+        self.costs_ = self._find_costs(Ks, C, X)
+        terms = check_terms(self.costs_, self.norm, self.ridge, self.constraints, len(Ks))
+        return partial(_learn_task, Ks, C, terms, tolerance)
+
+    def _find_costs(self, Ks: np.ndarray, C: float, X: Any) -> np.ndarray:
+        own = np.array([getattr(part, "cost", 1.0) for part in self.base_kernels_ or [None] * len(Ks)])
+        sigma = self._default("sigma", 1.0, "cv")
+        if isinstance(sigma, str):
+            check_choice("sigma", sigma, ("cv",))
+            return own * held_out_costs(Ks, self.codes_, self.scheme_, C, self.base_kernels_, X)
+        return check_sigma(sigma, len(Ks)) * own
+
+    def _fit_machines(self, fit_task: Callable[[Task], Machine]) -> list[Machine]:
+        groups = [self.tasks_[start : start + TASKS_PER_JOB] for start in range(0, len(self.tasks_), TASKS_PER_JOB)]
+        fitted = map_jobs(partial(_fit_group, fit_task), groups, self.n_jobs, "learning weights")
+        return [machine for machines in fitted for machine in machines]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Scores (m, n_classes), or decisions (m, 1) of two classes."""
+        check_is_fitted(self)
+        Ks = self._test_grams(self._check_input(X, reset=False))
+        return class_scores(decide(self.machines_, self.tasks_, Ks), self.tasks_, len(self.classes_))
 
     def _warn_of_gaps(self) -> None:
         n_open = int(np.count_nonzero(self.gaps_ > self.tolerance))
@@ -210,46 +351,26 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _names(self, default: list[str]) -> list[str]:
-        if self.kernel_names is None:
-            return default
-        names = self.kernel_names
-        if isinstance(names, str) or len(names) != len(default):
-            raise ValueError(f"kernel_names must be a list of {len(default)} names; got {names!r}.")
-        return list(names)
-
-    def _calibrate(self, Ks: np.ndarray, codes: np.ndarray) -> None:
+    def _calibrate(self, Ks: np.ndarray) -> None:
         """Fit probabilities to scores of images that machines on the same weights have not seen."""
-        scores = np.empty((len(codes), 1 if len(self.classes_) == 2 else len(self.classes_)))
+        codes, n_classes = self.codes_, len(self.classes_)
+        scores = np.empty((len(codes), 1 if n_classes == 2 else n_classes))
         for fold in make_folds(codes, N_FOLDS, "probability=True"):
             scores[fold[1]] = held_out_scores(Ks, codes, self.scheme_, fold, self._fit_again)
         self.sharpness_ = learn_sharpness(scores, codes)
 
     def _fit_again(self, place: int, Ks: np.ndarray, y: np.ndarray) -> Machine:
-        """A machine on the weights of a task."""
+        """A machine on the weights of a task, for some of its samples."""
         return fit_machine(Ks, y, float(self.C), self.machines_[place].weights)
 
-    def _name_of(self, task: Task) -> str:
-        if task.negative < 0:
-            return f"{self.classes_[task.positive]} or the others"
-        return f"{self.classes_[task.negative]} or {self.classes_[task.positive]}"
 
-
-def check_stack(X: Any) -> np.ndarray:
-    """A stack (k, m, n) of finite numbers, float64 in C order."""
-    stack = np.ascontiguousarray(X, np.float64)
-    if stack.ndim != 3 or stack.size == 0 or not np.isfinite(stack).all():
-        raise ValueError(f"a stack of matrices must be (k, m, n) of finite numbers; got shape {stack.shape}.")
-    return stack
-
-
-def _fit_some(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:
+def _fit_group(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:
     return [fit_task(task) for task in tasks]
 
 
 def _learn_task(Ks: np.ndarray, C: float, terms: Terms, tolerance: float, task: Task) -> Machine:
-    return learn_machine(part_of(Ks, task), task.targets, C, terms, tolerance)
+    return learn_machine(grams_of(Ks, task), task.targets, C, terms, tolerance)
 
 
 def _fit_fixed(Ks: np.ndarray, C: float, weights: np.ndarray, task: Task) -> Machine:
-    return fit_machine(part_of(Ks, task), task.targets, C, weights)
+    return fit_machine(grams_of(Ks, task), task.targets, C, weights)

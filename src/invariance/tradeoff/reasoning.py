@@ -14,7 +14,7 @@ from invariance._core.checks import check_count, check_number
 from invariance._core.progress import track
 from invariance._core.randomness import RandomState, make_rng
 from invariance.images import encode_labels
-from invariance.tradeoff.classifier import check_stack
+from invariance.tradeoff.inputs import check_stack
 
 
 def weights_by_size(
