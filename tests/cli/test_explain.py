@@ -15,7 +15,7 @@ from invariance.cli import main
 from invariance.datasets import make_membranes
 from invariance.methods import ImageClassifier, evaluate, get_method, get_methods, method_names, read_images
 from invariance.report.explanation import changes, explain, explain_evaluated
-from invariance.report.explanation.written import write_out
+from invariance.report.explanation.source_code import write_out
 from invariance.segmentation import JungleSegmenter
 from invariance.tangents import TangentDistance
 from invariance.tradeoff import ImageKernel, TradeoffClassifier

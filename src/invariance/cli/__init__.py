@@ -1,4 +1,4 @@
-"""The command `invariance`: one file per command, found by itself; each imports what it needs only when it runs."""
+"""The command `invariance`. Each file with a function `run` is a command; it imports what it needs when it runs."""
 
 import io
 import os
@@ -16,11 +16,11 @@ from invariance._version import __version__
 from invariance.cli.output import in_one_line
 
 HELP = "Learn from few labelled images, by saying what does not matter."
-FOOTER = "Set INVARIANCE_DEBUG=1 to see where an error comes from."
+FOOTER = "Set INVARIANCE_DEBUG=1 to see the traceback of an error."
 
 
 def _commands() -> dict[str, ModuleType]:
-    """The modules of this folder that have a function `run`, by the names of their commands."""
+    """The modules of this folder that have a function `run`, by the name of the command."""
     modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
     return {
         module.__name__.rpartition(".")[2].replace("_", "-"): module for module in modules if hasattr(module, "run")
@@ -51,7 +51,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 @app.callback()
 def begin(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Learn from few labelled images, by saying what does not matter."""
     if version:
@@ -66,11 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
     """
-    # Pillow and OpenCV warn of damaged files, of which our errors speak.
+    # Pillow and OpenCV warn about damaged files; our own errors name the file.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # names of files and classes can be any bytes
+        sys.stdout.reconfigure(errors="backslashreplace")  # file and class names may not be valid text
     try:
         return app(arguments, prog_name="invariance", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
@@ -89,5 +89,5 @@ def _message(error: Exception) -> str:
         cure = ". Check its permissions." if isinstance(error, PermissionError) else ""
         return f"{error.strerror}: '{error.filename}'{cure}"
     if isinstance(error, MemoryError):
-        return f"there is too little memory ({error}). Take fewer or smaller images, or smaller settings."
+        return f"out of memory ({error}). Use fewer or smaller images, or smaller settings."
     return str(error) or type(error).__name__

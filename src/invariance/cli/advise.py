@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from invariance.methods import Advice, Finding
 
+BUDGET = 120.0  # seconds
 EXAMPLES = """Examples:
 
   invariance advise flowers/
@@ -35,8 +36,9 @@ def run(
     ] = None,
     as_json: JsonOption = False,
     budget: Annotated[
-        float, typer.Option(min=1, help="Seconds; what does not fit is listed as not tried. Default: 120.")
-    ] = 120.0,
+        float,
+        typer.Option(min=1, help=f"Time in seconds; what exceeds it is listed as not tried. Default: {BUDGET:g}."),
+    ] = BUDGET,
     strict: StrictOption = False,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
@@ -49,8 +51,7 @@ def run(
 
     found = read_folder(folder, strict)
     advice = advise(found.images, found.labels, budget, random_state=seed)
-    option = f" --invariant-to {advice.text}" if advice.advised.parts else ""
-    command = f"invariance fit {shlex.quote(str(folder))} -o model.inv{option}"
+    commands = _next_commands(folder, advice)
     if figure_path is not None:
         from invariance.report import save_figure
         from invariance.report.advice_figures import advice_figure
@@ -60,33 +61,38 @@ def run(
         from invariance.report.advice_page import advice_report
 
         settings = {"folder": str(folder), "budget": f"{budget:g} seconds", "seed": seed}
-        advice_report(advice, found.images, command, settings).save(report_path)
+        advice_report(advice, found.images, commands, settings).save(report_path)
     if as_json:
-        print(json.dumps(_as_dict(advice, command), indent=2))
+        print(json.dumps(_as_dict(advice, commands[0]), indent=2))
         return
-    _print_advice(advice, command)
+    _print_advice(advice, commands)
     for path in (figure_path, report_path):
         if path is not None:
             print(f"Written: {path.resolve()}")
 
 
-def _print_advice(advice: "Advice", command: str) -> None:
+def _next_commands(folder: Path, advice: "Advice") -> list[str]:
+    """The commands that fit a model as advised, and that try the advice with all methods."""
+    source = shlex.quote(str(folder))
+    option = f" --invariant-to {advice.text}" if advice.advised.parts else ""
+    return [f"invariance fit {source} -o model.inv{option}", f"invariance compare {source}{option}"]
+
+
+def _print_advice(advice: "Advice", commands: list[str]) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from invariance.report.advice_page import command_to_compare
-
     console = Console(highlight=False)
     for view in sorted(advice.plain, key=lambda view: view != advice.view):
-        share = f"accuracy {advice.plain[view].accuracy:.1%} ignoring nothing"
-        _print_table(console, f"{view.capitalize()}: {share}", advice.of_view(view))
-    _print_table(console, "Combinations, against ignoring nothing", advice.best_combinations())
+        accuracy = f"accuracy {advice.plain[view].accuracy:.1%} ignoring nothing"
+        _print_table(console, f"{view.capitalize()}: {accuracy}", advice.of_view(view))
+    _print_table(console, "Combinations, compared with ignoring nothing", advice.best_combinations())
     is_piped = not console.is_terminal
     for line in advice.reasons:
         console.print(escape(line), soft_wrap=is_piped)
     console.print(f"\n[bold]{escape(advice.sentence)}[/bold]", soft_wrap=is_piped)
     console.print(f"In {advice.seconds:.0f} s. Next:", soft_wrap=is_piped)
-    for line in (command, command_to_compare(command)):
+    for line in commands:
         console.print(f"  {escape(line)}", soft_wrap=True)
 
 
@@ -105,7 +111,7 @@ def _print_table(console: "Console", title: str, findings: "list[Finding]") -> N
     for f in findings:
         share, low, high = (100 * value for value in f.difference[:3])
         verdict = f"[{COLOURS[f.verdict]}]{f.verdict}[/]"
-        # A combination is long in words.
+        # The names of combinations are long.
         name = f.name if len(f.parts) == 1 else f.text.replace(",", ", ")
         interval = f"{low:+.1f} to {high:+.1f}"
         table.add_row(name, f"{f.accuracy:.1%}", f"{share:+.1f}", interval, format_p(f.p), verdict)
@@ -114,7 +120,7 @@ def _print_table(console: "Console", title: str, findings: "list[Finding]") -> N
 
 
 def _as_dict(advice: "Advice", command: str) -> dict[str, Any]:
-    """Return the advice for JSON; shares are of 1."""
+    """Return the advice for JSON; accuracies are from 0 to 1."""
     return {
         "invariant_to": advice.text,
         "command": command,

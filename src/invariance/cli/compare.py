@@ -1,4 +1,4 @@
-"""`invariance compare`: all methods on a folder of images, with and without invariances, ranked."""
+"""`invariance compare`: rank all methods, with and without invariances, on a folder of images."""
 
 import json
 import shlex
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from invariance.methods import Comparison
     from invariance.methods.comparison import Contestant
 
+BUDGET = 300.0  # seconds
 EXAMPLES = """Examples:
 
   invariance compare flowers/
@@ -26,15 +27,16 @@ def run(
     folder: FolderArgument,
     invariant_to: Annotated[
         list[str] | None,
-        typer.Option(help="What may not matter, as in `invariance transformations`; may be given several times."),
+        typer.Option(help="What may not matter, as in `invariance transformations`; can be repeated."),
     ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Methods to compare, separated by commas. Default: all that suit the images.")
     ] = None,
     as_json: JsonOption = False,
     budget: Annotated[
-        float, typer.Option(min=1, help="Seconds; what does not fit is listed as not tried. Default: 300.")
-    ] = 300.0,
+        float,
+        typer.Option(min=1, help=f"Time in seconds; what exceeds it is listed as not tried. Default: {BUDGET:g}."),
+    ] = BUDGET,
     strict: StrictOption = False,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
@@ -72,9 +74,9 @@ def _print_comparison(comparison: "Comparison", command: str | None) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
     table.add_column("ignores", overflow="fold")
-    for column in ("accuracy", "±", "fit, s", "ms each"):
+    for column in ("accuracy", "±", "fit, s", "ms per image"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("against best")
+    table.add_column("compared with best")
     for place, contestant in enumerate(comparison.contestants):
         table.add_row(*_cells(contestant, place, comparison.n_compared))
     console.print(table)
@@ -89,9 +91,8 @@ def _print_comparison(comparison: "Comparison", command: str | None) -> None:
 def _cells(contestant: "Contestant", place: int, n_compared: int) -> tuple[str, ...]:
     trial = contestant.trial
     remark = "best" if place == 0 else "not distinguishable" if contestant.is_among_the_best else "worse"
-    n_judged = trial.n_judged
-    if n_judged < n_compared:
-        remark += f", on {n_judged}"
+    if trial.n_judged < n_compared:
+        remark += f", on {trial.n_judged} images"
     ignored = "(baseline)" if contestant.is_peer else (contestant.invariance or "its default").replace(",", ", ")
     return (
         contestant.method,
@@ -105,22 +106,22 @@ def _cells(contestant: "Contestant", place: int, n_compared: int) -> tuple[str, 
 
 
 def _last_lines(comparison: "Comparison", command: str | None) -> list[str]:
-    """The conclusion; the last line is the command that fits the winner."""
+    """The conclusion; the last line is the command that fits the best method."""
     if command is None or comparison.winner is None:
-        return ["\nNo method of this library was tried; give more time with --budget."]
+        return ["\nNo method of this library was tried. Increase --budget."]
     best = comparison.contestants[0]
     lines = [
-        f"\nIn {comparison.seconds:.0f} s. ± is one standard error; ms each is the time to classify an image. "
-        f"The best of many is a little less accurate on new images."
+        f"\nIn {comparison.seconds:.0f} s. ± is one standard error. On new images the best of many is usually a little "
+        f"less accurate than here."
     ]
     if best.is_peer:
-        lines.append(f"The best is a baseline, {best.method}: on these images this library gains nothing over it.")
-    lines.append("To fit the best of this library on all images:")
+        lines.append(f"The best is a baseline, {best.method}: no method of this library is more accurate here.")
+    lines.append("To fit the best method of this library on all images:")
     return [*lines, f"  {command}"]
 
 
 def _as_dict(comparison: "Comparison", command: str | None) -> dict[str, Any]:
-    """Return the comparison for JSON; shares are of 1."""
+    """Return the comparison for JSON; accuracies are from 0 to 1."""
     return {
         "command": command,
         "contestants": [

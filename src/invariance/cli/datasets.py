@@ -1,4 +1,4 @@
-"""`invariance datasets`: what data there is, what is missing, and how to get it."""
+"""`invariance datasets`: which data sets are available, which are missing, and how to get them."""
 
 import json
 from textwrap import fill
@@ -19,7 +19,7 @@ EXAMPLES = """Examples:
 
 
 def run(as_json: JsonOption = False) -> None:
-    """List the data sets: which are here, which are missing, and how to get those."""
+    """List the data sets: which are available, which are missing, and how to get them."""
     from invariance.datasets import list_datasets
 
     statuses = list_datasets()
@@ -34,7 +34,7 @@ def _print_present(statuses: "list[DatasetStatus]") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="Here", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title="Available", title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in ("name", "what", "where", "load with"):
         table.add_column(column, overflow="fold")
     for status in statuses:
@@ -43,7 +43,7 @@ def _print_present(statuses: "list[DatasetStatus]") -> None:
 
 
 def _print_missing(statuses: "list[DatasetStatus]") -> None:
-    """Lines rather than a table, so that addresses and paths stay whole and can be copied."""
+    """Print lines instead of a table, so that URLs and paths are not broken and can be copied."""
     from rich.console import Console
 
     console = Console(highlight=False)

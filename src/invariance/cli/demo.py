@@ -1,4 +1,4 @@
-"""`invariance demo`: the main job on data that ships with the dependencies, and a report of it."""
+"""`invariance demo`: classify textures that are installed with the dependencies, and write a report."""
 
 import sys
 import threading
@@ -24,25 +24,25 @@ EXAMPLES = """Examples:
 
 def run(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The report: a file ending in .html, or a folder that exists.")
+        Path, typer.Option("--output", "-o", help="The report: a file ending in .html, or an existing folder.")
     ] = Path(FILE_NAME),
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same report.")
     ] = 0,
 ) -> None:
-    """Learn textures at random rotations from few labels, and write a report of what that gains."""
+    """Classify textures at random rotations from few labels, and report what invariance gains."""
     path = check_output(output / FILE_NAME if output.is_dir() else output, (".html", ".htm"))
 
-    from invariance.report.demo_job import SHOWN_COUNT, compile_loops, run_demo
+    from invariance.report.demo_experiment import SHOWN_COUNT, compile_loops, run_demo
     from invariance.report.demo_page import compare_with_peers, demo_report
 
-    print("Learning textures from few labels, five ways; this takes about half a minute ...", file=sys.stderr)
-    with _notice("Compiling the inner loops, once; they are kept on disk ..."):
+    print("Fitting five classifiers to textures with few labels; this takes about half a minute ...", file=sys.stderr)
+    with _notice("Compiling the inner loops, only once; they are cached on disk ..."):
         compile_loops()
     demo = run_demo(random_state=seed)
     demo_report(demo, seed).save(path)
     for name, accuracies in demo.accuracies(SHOWN_COUNT).items():
-        print(f"{name:<32}{accuracies.mean():6.1%} right with {SHOWN_COUNT} labelled windows per class")
+        print(f"{name:<32}{accuracies.mean():6.1%} accuracy with {SHOWN_COUNT} labelled windows per class")
     print(compare_with_peers(demo))
     print(f"Report: {path.resolve()}")
 

@@ -19,10 +19,10 @@ from invariance.cli.options import (
 if TYPE_CHECKING:
     from invariance.methods import Evaluation, ImageClassifier
 
-MAX_CLASSES_SHOWN = 20  # in a table of confusions; of more, the most frequent confusions are listed
+MAX_CLASSES_SHOWN = 20  # in a confusion matrix; of more classes, the most frequent confusions are listed
 MAX_CONFUSIONS = 20
-SHORT = 4  # characters of names that can stand above a column of counts; longer ones are numbered
-PIPE_WIDTH = 200  # columns of a table that no terminal limits
+SHORT = 4  # characters of names that fit above a column of counts; longer ones are numbered
+PIPE_WIDTH = 200  # characters per line if the output is not a terminal
 EXAMPLES = """Examples:
 
   invariance evaluate leaves.inv other-leaves/
@@ -31,7 +31,7 @@ EXAMPLES = """Examples:
 
 
 class ClassFigures(NamedTuple):
-    """Figures of one class: its images, how many were predicted as it, recall and precision, None if undefined."""
+    """Number of images of a class and of predictions of it; recall and precision, None if undefined."""
 
     name: str
     n_images: int
@@ -78,12 +78,12 @@ def _check_classes(folder: Path, classifier: "ImageClassifier") -> None:
 
 
 def _figures_of_classes(evaluation: "Evaluation") -> list[ClassFigures]:
-    """Figures of the classes that images are of, or were predicted as."""
+    """Figures of the classes that occur as true or as predicted classes."""
     confusion = evaluation.confusion
-    n_images, n_predicted, n_right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
+    n_images, n_predicted, n_correct = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
     return [
-        ClassFigures(str(name), int(true), int(predicted), _share(right, true), _share(right, predicted))
-        for name, true, predicted, right in zip(evaluation.classes, n_images, n_predicted, n_right, strict=True)
+        ClassFigures(str(name), int(true), int(predicted), _share(correct, true), _share(correct, predicted))
+        for name, true, predicted, correct in zip(evaluation.classes, n_images, n_predicted, n_correct, strict=True)
         if true or predicted
     ]
 
@@ -95,7 +95,7 @@ def _share(part: int, whole: int) -> float | None:
 def _confusions(evaluation: "Evaluation") -> "list[tuple[str, str, int]]":
     """Names of true and predicted classes that differ, and how often, the most frequent first."""
     names = [str(name) for name in evaluation.classes]
-    return [(names[true], names[given], count) for true, given, count in evaluation.confusions]
+    return [(names[true], names[predicted], count) for true, predicted, count in evaluation.confusions]
 
 
 def _as_json(evaluation: "Evaluation") -> dict[str, Any]:
@@ -113,8 +113,8 @@ def _as_json(evaluation: "Evaluation") -> dict[str, Any]:
 
 def _print_summary(evaluation: "Evaluation") -> None:
     low, high = evaluation.interval
-    n_right, n_images = int(evaluation.is_right.sum()), len(evaluation.codes)
-    print(f"Accuracy:          {evaluation.accuracy:.1%}, {n_right} of {n_images} images")
+    n_correct, n_images = int(evaluation.is_right.sum()), len(evaluation.codes)
+    print(f"Accuracy:          {evaluation.accuracy:.1%}, {n_correct} of {n_images} images")
     print(f"95 % interval:     {low:.1%} to {high:.1%}, for images like these")
     print(
         f"Log loss:          {evaluation.log_loss:.3f} (equal probabilities: {math.log(len(evaluation.classes)):.3f})"
@@ -150,13 +150,13 @@ def _print_confusions(evaluation: "Evaluation") -> None:
         ]
         _print_table("True class (rows) by predicted class (columns)", ["", *columns], rows)
         return
-    listed = [[true, given, str(count)] for true, given, count in _confusions(evaluation)[:MAX_CONFUSIONS]]
+    listed = [[true, predicted, str(count)] for true, predicted, count in _confusions(evaluation)[:MAX_CONFUSIONS]]
     if listed:
         _print_table("Most frequent confusions", ["class", "predicted", "images"], listed)
 
 
 def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """A table whose first column is text, and whose others are numbers."""
+    """Print a table with text in the first column and numbers in the others."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

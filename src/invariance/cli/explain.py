@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from invariance.methods import Evaluation, ImageFolder
 
-MAX_IMAGES = 6  # that a report about a segmenter shows
 EXAMPLES = """Examples:
 
   invariance explain leaves.inv -o report.html
@@ -47,9 +46,9 @@ def run(
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of which images are drawn to be shown.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed that determines which images are shown.")] = 0,
 ) -> None:
-    """Write a report about a model: its accuracy, what it ignores and learned, and how to reproduce it."""
+    """Write a report about a model: its accuracy, what it ignores, what it learned, and how to reproduce it."""
     path = check_output(output, (".html", ".htm"))
 
     from invariance import models
@@ -89,17 +88,18 @@ def _command(model: Path, output: Path, data: Path | None, seed: int) -> str:
 
 
 def _read_images(folder: Path) -> "list[np.ndarray]":
-    """The first page of each of the first files."""
+    """The first pages of as many files as the report shows."""
     from invariance.images import image_paths, open_stack
+    from invariance.report.explanation.pixels import MAX_IMAGES
 
     files = image_paths(folder)
     if not files:
-        raise FileNotFoundError(f"folder '{folder}' holds no images. Name another.")
+        raise FileNotFoundError(f"folder '{folder}' contains no images. Name another.")
     return [open_stack(file)[0] for file in files[:MAX_IMAGES]]
 
 
 def _figures(model: Any, folder: "ImageFolder | None", evaluation: "Evaluation | None") -> dict[str, Any]:
-    """What scripts may want to know."""
+    """The figures for JSON."""
     figures: dict[str, Any] = {"classes": [str(name) for name in model.classes_]}
     if evaluation is None or folder is None:
         return figures

@@ -1,4 +1,4 @@
-"""`invariance fit`: from a folder of labelled images to a model that classifies others."""
+"""`invariance fit`: learn to classify images from a folder of labelled images."""
 
 import json
 import shlex
@@ -41,7 +41,7 @@ EXAMPLES = """Examples:
 
 
 def _method_names() -> list[str]:
-    """The names for `--method`, known without loading any method."""
+    """The values of `--method`; no method is imported for them."""
     from invariance.methods.registry import method_names
 
     return [AUTO, *method_names()]
@@ -61,7 +61,7 @@ def run(
         float | None,
         typer.Option(
             min=1,
-            help=f"Seconds to select and fit a method with --method auto; a fast machine tries more in them. "
+            help=f"Time in seconds to select and fit a method with --method auto; a faster machine tries more methods. "
             f"Default: {BUDGET:g}.",
         ),
     ] = None,
@@ -144,7 +144,7 @@ def _print(
         default = ", by default" if plan.is_default else ""
         _print_entry("Ignores", f"{entry['part']} ({entry['treatment']}{default}). {entry['sentence']}")
     _print_entry("Accuracy", _accuracy(classifier, *tried))
-    _print_entry("Time", f"{seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in all.")
+    _print_entry("Time", f"{seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in total.")
     print(f"Model:    {path.resolve()}")
     print(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
 

@@ -1,4 +1,4 @@
-"""`invariance fit-pixels`: from images with some marked pixels to a model that labels all pixels."""
+"""`invariance fit-pixels`: learn to label every pixel from images with labelled pixels."""
 
 import time
 from pathlib import Path
@@ -26,7 +26,10 @@ EXAMPLES = """Examples:
 def run(
     images: Annotated[Path, typer.Argument(help="An image, a stack, or a folder of them.")],
     masks: Annotated[
-        Path, typer.Argument(help="The labels, one integer per pixel: a file for a file, a folder with the same stems.")
+        Path,
+        typer.Argument(
+            help="The labels, one integer per pixel: a file for a file, a folder with the same names for a folder."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
     invariant_to: Annotated[
@@ -34,20 +37,21 @@ def run(
         typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:16."),
     ] = None,
     unlabelled: Annotated[
-        int | None, typer.Option(help="The value of mask pixels that nobody labelled. Default: all are labelled.")
+        int | None, typer.Option(help="The value of mask pixels without a label. Default: all pixels are labelled.")
     ] = None,
     patch_size: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE|auto",
-            help="Side in pixels of what is looked at around a pixel, odd; auto tries several. Default: 31.",
+            help="Side in pixels, odd, of the square around a pixel that is used; auto tries several. Default: 31.",
         ),
     ] = None,
     pixels: Annotated[
-        int | None, typer.Option(min=2, help="At most this many pixels are learned from. Default: 50000.")
+        int | None, typer.Option(min=2, help="Maximum number of pixels to train on. Default: 50000.")
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Rounds, each but the first looking at the result before. Default: 2.")
+        int | None,
+        typer.Option(min=1, help="Number of rounds; each uses the predictions of the previous one. Default: 2."),
     ] = None,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
@@ -78,14 +82,12 @@ def run(
     save(segmenter, path)
     for label, count in zip(segmenter.classes_, segmenter.n_labelled_, strict=True):
         print(f"class {label!s:<6}{count:>12,} labelled pixels")
-    print(
-        f"Learned from {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide."
-    )
+    print(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
     print(f"Model: {path.resolve()}")
 
 
 def _read_patch_size(text: str) -> int | None:
-    """A number, or None for "auto"; the segmenter itself judges the number."""
+    """A number, or None for "auto"; the segmenter validates the number."""
     if text == "auto":
         return None
     try:
@@ -95,7 +97,7 @@ def _read_patch_size(text: str) -> int | None:
 
 
 def _check_channels(data: "MaskedImages") -> None:
-    """Refuse grey beside colour while the files' names are known."""
+    """Refuse images with different numbers of channels, with an error that names the files."""
     n_channels = [1 if image.ndim == 2 else image.shape[2] for image in data.images]
     for number, path in zip(n_channels, data.paths, strict=True):
         if number != n_channels[0]:

@@ -1,4 +1,4 @@
-"""`invariance methods`: the methods there are, and what each does with every part of Φ."""
+"""`invariance methods`: the available methods, and what each does with every part of Φ."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ EXAMPLES = """Examples:
 
 
 def run(invariant_to: InvariantToOption = None, as_json: JsonOption = False) -> None:
-    """List the methods, what each is for, and what it does with what does not matter."""
+    """List the methods, what each is for, and how it ignores what does not matter."""
     from invariance.methods import get_methods
 
     phi = parse_invariance(invariant_to)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from invariance.transformations import TransformationSet
 
 MAX_SKIPPED_SHOWN = 5
-MAX_SEED = 2**32 - 1  # of scikit-learn
-MAX_JOBS = 4096
+MAX_SEED = 2**32 - 1  # the largest that scikit-learn accepts
+MAX_JOBS = 4096  # far more than a machine has cores; larger numbers are mistakes
 
 
 def use_jobs(context: typer.Context, jobs: int) -> int:
-    """Run the command on so many threads; negative numbers count back from all cores.
+    """Run the command on `jobs` threads; -1 is all cores, -2 all but one.
 
-    Estimators are left at `n_jobs=None`, so that a model file does not remember how many cores fitted it.
+    Estimators keep `n_jobs=None`, so that a model file does not depend on the machine it was fitted on.
     """
     if jobs == 0 or jobs > MAX_JOBS:
         raise ValueError(f"--jobs must be a number of threads up to {MAX_JOBS}, or -1 for all cores; got {jobs}.")
@@ -49,14 +49,14 @@ JobsOption = Annotated[
     int,
     typer.Option(
         callback=use_jobs,
-        help="Number of threads; -1 takes all cores. Results depend on it only where a budget limits what is tried.",
+        help="Number of threads; -1 uses all cores. Results depend on it only if a budget limits what is tried.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 
 def parse_invariance(text: str | None) -> "TransformationSet | None":
-    """Return the transformations of `--invariant-to`, or None; images continue beyond their edges."""
+    """Return the transformations of `--invariant-to`, or None; pixels at the edges of an image are repeated outside."""
     from invariance.transformations.parsing import parse_transformations
 
     return None if text is None else parse_transformations(text, "edge")
@@ -72,7 +72,7 @@ def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolde
 
 
 def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
-    """Return files and the images of folders, including sub-folders if `recursive`, each once."""
+    """Return files and the images in folders, including sub-folders if `recursive`, without duplicates."""
     from invariance.images import image_paths
 
     files: dict[Path, None] = {}
@@ -81,7 +81,7 @@ def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
             raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
         found = image_paths(path, recursive=recursive) if path.is_dir() else [path]
         if not found:
-            raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
+            raise FileNotFoundError(f"folder '{path}' contains no images. Name another.")
         files.update(dict.fromkeys(found))
     return list(files)
 

@@ -1,11 +1,11 @@
-"""Where a command writes its result, checked before the work begins, not after; and what a terminal can show."""
+"""The output of a command: paths that are checked before the work begins, and text that is safe to print."""
 
 import tempfile
 from pathlib import Path
 
 
 def check_output(path: Path, endings: tuple[str, ...]) -> Path:
-    """`path`, if a file of that name and one of these endings can be written."""
+    """Return `path` if it has one of these endings and can be written; otherwise raise an error."""
     if path.is_dir():
         raise IsADirectoryError(f"cannot write '{path}': it is a folder. Name a file inside it.")
     if path.suffix.lower() not in endings:
@@ -20,7 +20,7 @@ def check_output(path: Path, endings: tuple[str, ...]) -> Path:
 
 
 def in_one_line(text: str) -> str:
-    """Text without line breaks; what a terminal would obey instead of showing it, as in odd file names, is spelled."""
+    """Return text without line breaks; control characters, for example of file names, are escaped."""
     return "".join(
         character if character.isprintable() else repr(character)[1:-1] for character in " ".join(text.split())
     )

@@ -1,4 +1,4 @@
-"""`invariance predict`: the class of every image, as a table."""
+"""`invariance predict`: classify images and write a table."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from invariance.methods import ImageClassifier
 
 N_TOGETHER = 64  # images in memory at a time
-DIGITS = 6
+DIGITS = 6  # of probabilities
 EXAMPLES = """Examples:
 
   invariance predict leaves.inv photo.jpg
@@ -51,15 +51,15 @@ class Prediction(NamedTuple):
 
 def run(
     model: ModelArgument,
-    sources: Annotated[list[Path], typer.Argument(help="Images, or folders of them and of further folders.")],
+    sources: Annotated[list[Path], typer.Argument(help="Images, or folders, including their sub-folders.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: it is printed.")
+        Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: print it.")
     ] = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Classify images: a table of path, label, and a probability for each class."""
+    """Classify images; the table has the path, the label, and the probability of each class."""
     path = None if output is None else check_output(output, (".csv",))
     files = list_files(sources, recursive=True)
     classifier = load_classifier(model)
@@ -69,7 +69,7 @@ def run(
     predicted: Iterable[Prediction] = _classify(files, classifier, classes, strict, skipped)
     if as_json:
         predicted = list(predicted)
-    # Printed rows cannot be taken back: with --strict they wait until all images are known to be good.
+    # With --strict nothing is printed until all images have been read.
     if path is not None or not as_json:
         with _table(path, waits=strict) as table:
             counts = _write(table, predicted, classes)
@@ -84,7 +84,7 @@ def run(
     elif path is not None:
         n = counts.total()
         listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
-        print(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms each): {listed}.")
+        print(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {listed}.")
         print(f"Table: {path.resolve()}")
 
 
@@ -95,7 +95,7 @@ def _classify(
     strict: bool,
     skipped: list[tuple[Path, str]],
 ) -> Iterator[Prediction]:
-    """Evaluation block by block; unreadable files are added to `skipped`, and an error if `strict` or if all are."""
+    """Classify block by block; unreadable files are appended to `skipped`, or an error if `strict` or if all are."""
     from invariance._core.progress import track
     from invariance.images import ImageError
 
@@ -107,7 +107,7 @@ def _classify(
         for path, values in zip(paths, classifier.predict_proba(images), strict=True):
             yield Prediction(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
     if len(skipped) == len(files):
-        more = f" Nor could {len(files) - 1} others be." if len(files) > 1 else ""
+        more = f" Neither could {len(files) - 1} more." if len(files) > 1 else ""
         raise ImageError(f"no image could be read: {skipped[0][1]}{more}")
 
 
@@ -130,9 +130,9 @@ def _read(
 
 @contextmanager
 def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
-    """A file to write the table to: `path`, whole or not at all, or standard output, at once or at the end.
+    """Open the table: a file that appears only when it is complete, or standard output, at the end if `waits`.
 
-    The table is UTF-8; names of files that are no text are written as the bytes that they are.
+    The encoding is UTF-8; file names that are not valid text are written as their bytes.
     """
     from invariance._core.files import atomic_path
 
@@ -148,13 +148,13 @@ def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
     if not waits:
         yield sys.stdout
         return
-    held_back = io.StringIO()
-    yield held_back
-    sys.stdout.write(held_back.getvalue())
+    buffer = io.StringIO()
+    yield buffer
+    sys.stdout.write(buffer.getvalue())
 
 
 def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -> Counter[str]:
-    """Write a row an answer, below the names of the columns; returns how often each label was given."""
+    """Write a header and one row per prediction; return how often each label was predicted."""
     writer = csv.writer(table, lineterminator="\n")
     counts: Counter[str] = Counter()
     for path, label, probabilities in predicted:

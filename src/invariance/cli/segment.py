@@ -1,4 +1,4 @@
-"""`invariance segment`: a model labels every pixel of images and stacks."""
+"""`invariance segment`: label every pixel of images and stacks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from invariance.images import LazyStack
     from invariance.segmentation import JungleSegmenter
 
-LINE_COLOUR = (255, 255, 0)  # rare in images, so that a line is seen as one
+LINE_COLOUR = (255, 255, 0)  # yellow, which is rare in images
 EXAMPLES = """Examples:
 
   invariance segment cells.inv new/ -o results
@@ -26,7 +26,7 @@ EXAMPLES = """Examples:
 
 
 class Labelled(NamedTuple):
-    """A page (h, w) or (h, w, c), its probabilities (h, w, K), and the place (h, w) of the likeliest class in these."""
+    """A page (h, w) or (h, w, c), its class probabilities (h, w, n_classes), and the most probable classes (h, w)."""
 
     image: "np.ndarray"
     probabilities: "np.ndarray"
@@ -34,7 +34,7 @@ class Labelled(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A file to write, and what it holds of a labelled page."""
+    """A file to write, and the function that computes its content from a labelled page."""
 
     path: Path
     content: "Callable[[Labelled], np.ndarray]"
@@ -45,26 +45,26 @@ def run(
     images: Annotated[list[Path], typer.Argument(help="Images, stacks, or folders of them.")],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="The folder of the results, each named as its image; made if missing."),
+        typer.Option("--output", "-o", help="The folder for the results, named as the images; created if missing."),
     ],
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also write STEM-probabilities.tif: float32, one channel per class.")
     ] = False,
     overlay: Annotated[
-        bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries of labels on it.")
+        bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries between labels.")
     ] = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Label every pixel with the masks' own values; stacks stay stacks, with their axes and pixel size."""
+    """Label every pixel with the values of the masks; stacks keep their axes and pixel size."""
     from invariance.images import open_stack
 
     _check_folder(output)
     files = list_files(images)
     segmenter = _load(model)
-    # Stacks are opened twice, so that a bad one is found before any work and yet only one is in memory.
+    # Stacks are opened twice: first to find invalid ones before any work, then one at a time, to save memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
     _check_results(plans, model)
-    with _made(output):
+    with _created(output):
         for file, results in plans.items():
             shares = _segment(open_stack(file), segmenter, results)
             listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
@@ -76,13 +76,13 @@ def _check_folder(folder: Path) -> None:
         raise NotADirectoryError(f"cannot write to '{folder}': it is a file. Name a folder.")
     if not folder.parent.is_dir():
         raise FileNotFoundError(
-            f"cannot make '{folder}': the folder '{folder.parent}' does not exist. Create it first."
+            f"cannot create '{folder}': the folder '{folder.parent}' does not exist. Create it first."
         )
 
 
 @contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """The folder is there; it goes again if it was not there before and nothing came into it."""
+def _created(folder: Path) -> Iterator[None]:
+    """Create the folder; remove it at the end if it is new and still empty."""
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
@@ -99,7 +99,8 @@ def _load(path: Path) -> "JungleSegmenter":
     model = load(path)
     if not isinstance(model, JungleSegmenter):
         raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which labels no pixels. Make one with invariance fit-pixels."
+            f"model '{path}' is a {type(model).__name__}, which does not label pixels. "
+            f"Make one with invariance fit-pixels."
         )
     return model
 
@@ -107,7 +108,7 @@ def _load(path: Path) -> "JungleSegmenter":
 def _plan(
     stack: "LazyStack", segmenter: "JungleSegmenter", folder: Path, probabilities: bool, overlay: bool
 ) -> list[Result]:
-    """What to write of an image: TIFF for TIFFs, stacks and numbers that PNG cannot hold, else PNG."""
+    """List the results of an image: TIFF for TIFFs, stacks and labels that PNG cannot store, otherwise PNG."""
     n_channels = 1 if stack.ndim == 3 else stack.shape[3]
     if n_channels != segmenter.n_channels_:
         raise ValueError(
@@ -126,7 +127,7 @@ def _plan(
 
 
 def _as_pixels(classes: "np.ndarray") -> "np.ndarray":
-    """The same values as uint8 or uint16 if they fit, because not every program reads other integers."""
+    """Return the labels as uint8 or uint16 if possible, because not every program reads other integers."""
     import numpy as np
 
     if classes.dtype in (np.uint8, np.uint16):
@@ -136,7 +137,7 @@ def _as_pixels(classes: "np.ndarray") -> "np.ndarray":
 
 
 def _check_results(plans: dict[Path, list[Result]], model: Path) -> None:
-    """Refuse two results of one stem, which could not be told apart, and a result over a file that is read."""
+    """Refuse two results of the same name, and results that would overwrite a file that is read."""
     sources: dict[str, Path] = {}
     for file, results in plans.items():
         for path, _ in results:
@@ -148,7 +149,7 @@ def _check_results(plans: dict[Path, list[Result]], model: Path) -> None:
 
 
 def _segment(stack: "LazyStack", segmenter: "JungleSegmenter", results: list[Result]) -> "np.ndarray":
-    """Write the results page by page; returns each class's share of the pixels."""
+    """Write the results page by page; return the share of each class in the pixels."""
     import numpy as np
 
     from invariance._core.progress import track
@@ -167,14 +168,14 @@ def _segment(stack: "LazyStack", segmenter: "JungleSegmenter", results: list[Res
 
 
 def _overlay(page: Labelled) -> "np.ndarray":
-    """The image as RGB from its least to its greatest value, with a line just inside every class but the first."""
+    """Return the image as RGB, scaled from its minimum and maximum, with lines inside the boundaries of classes."""
     import numpy as np
     from skimage.segmentation import find_boundaries
 
     colours = np.atleast_3d(page.image)
     colours = colours[..., :3] if colours.shape[2] in (3, 4) else colours.mean(axis=2, keepdims=True)
-    least, greatest = colours.min(), colours.max()
-    shown = np.rint(255 * (colours - least) / (greatest - least or 1)).astype(np.uint8)
+    low, high = colours.min(), colours.max()
+    shown = np.rint(255 * (colours - low) / (high - low or 1)).astype(np.uint8)
     overlay = np.repeat(shown, 3 // shown.shape[2], axis=2)
     overlay[find_boundaries(page.codes, mode="inner")] = LINE_COLOUR
     return overlay

@@ -1,4 +1,4 @@
-"""`invariance transformations`: an image of all versions of an image that count as the same."""
+"""`invariance transformations`: list transformation sets, and draw all versions of an image that count as the same."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 MAX_SHOWN = 64
-# Telling whether a set is a group takes the square of its size: seconds beyond this many members.
+# Checking whether a set is a group takes time quadratic in its size: seconds beyond this many members.
 MAX_CHECKED = 64
 EXAMPLES = """Examples:
 
@@ -25,20 +25,20 @@ EXAMPLES = """Examples:
 
 def run(
     image: Annotated[
-        Path | None, typer.Argument(help="The image to transform; without one, a photograph from scikit-image.")
+        Path | None, typer.Argument(help="The image to transform. Default: a photograph from scikit-image.")
     ] = None,
     spec: Annotated[
         str | None,
-        typer.Option("--invariant-to", help="What does not matter; a comma combines sets. Default: rotations:8."),
+        typer.Option("--invariant-to", help="What does not matter; commas combine sets. Default: rotations:8."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The image: .png, .svg, .pdf or .jpg. Default: orbit.png.")
+        Path | None, typer.Option("--output", "-o", help="The figure: .png, .svg, .pdf or .jpg. Default: orbit.png.")
     ] = None,
     size: Annotated[
-        int, typer.Option(min=8, max=512, help="The image is first shrunk to at most this many pixels per side.")
+        int, typer.Option(min=8, max=512, help="The image is first resized to at most this many pixels per side.")
     ] = 96,
 ) -> None:
-    """Draw an orbit: every version of an image that counts as the same. Alone, list the sets there are."""
+    """Draw all versions of an image that count as the same; without arguments, list the available sets."""
     if image is None and spec is None and output is None:
         _print_sets()
     else:
@@ -52,9 +52,9 @@ def _print_sets() -> None:
     from invariance.transformations.parsing import WORDS, describe_word
 
     table = Table(
-        box=None, pad_edge=False, title="Write one as --invariant-to, or several with commas", title_justify="left"
+        box=None, pad_edge=False, title="Values of --invariant-to; commas combine several", title_justify="left"
     )
-    for column in ("example", "values after the word", "meaning"):
+    for column in ("example", "parameters", "meaning"):
         table.add_column(column, overflow="fold")
     for word, kind in WORDS.items():
         form = kind.text_form
@@ -66,9 +66,8 @@ def _print_sets() -> None:
 def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> None:
     path = check_output(output, ENDINGS)
 
-    import numpy as np
-
     from invariance.report import orbit_figure, save_figure
+    from invariance.report.figures import pick_evenly
     from invariance.transformations import Operators, check_group
     from invariance.transformations.parsing import parse_transformations
 
@@ -76,7 +75,7 @@ def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> 
     image = _read_small(image_path, size)
     members = phi.members(image.shape)
     number_of = {member: number for number, member in enumerate(members)}
-    shown = [members[i] for i in np.unique(np.linspace(0, len(members) - 1, min(len(members), MAX_SHOWN)).astype(int))]
+    shown = [members[i] for i in pick_evenly(len(members), MAX_SHOWN)]
     operators = Operators(shown, image.shape)
     orbit = operators.apply(image[None])[0]
     numbers = [number_of[member] for member in operators.members]
@@ -84,11 +83,11 @@ def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> 
     print(f"{len(members)} members, {len(orbit)} shown.")
     if len(members) <= MAX_CHECKED:
         print(check_group(phi, (31, 31)).sentence)
-    print(f"Image: {path.resolve()}")
+    print(f"Figure: {path.resolve()}")
 
 
 def _read_small(path: Path | None, size: int) -> "np.ndarray":
-    """The image (h, w) or (h, w, 3) in [0, 1], its longer side at most `size` pixels."""
+    """Read an image as (h, w) or (h, w, 3) in [0, 1], with at most `size` pixels per side."""
     from skimage import data
 
     from invariance.images import read_image, resize, to_grey

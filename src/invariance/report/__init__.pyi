@@ -15,8 +15,8 @@ from .jungle_figures import winners_figure as winners_figure
 from .jungle_graph import jungle_figure as jungle_figure
 from .members import describe_member as describe_member
 from .profile_figures import profile_figure as profile_figure
-from .provenance import software_versions as software_versions
 from .report import Report as Report
+from .report import software_versions as software_versions
 from .tradeoff_figures import similarity_figure as similarity_figure
 from .tradeoff_figures import weights_by_size_figure as weights_by_size_figure
 from .tradeoff_figures import weights_figure as weights_figure

@@ -1,22 +1,29 @@
-"""A figure of advice on invariances: what ignoring each candidate does to the accuracy."""
+"""A figure of advice on invariances: how the accuracy changes when each candidate is ignored."""
 
 from matplotlib.figure import Figure
 
 from invariance.methods import Advice, Finding
 from invariance.methods.findings import Verdict
-from invariance.report.figures import BLUE, GREEN, INK, PALE, RED
+from invariance.report.figures import BLUE, GREEN, GREY, INK, PALE, RED, SMALL_SIZE
 
-GREY = "#7c8794"
 COLOURS = {Verdict.HELPS: GREEN, Verdict.HURTS: RED, Verdict.NO_DIFFERENCE: BLUE, Verdict.UNCLEAR: GREY}
-# Readable without colour as well.
+# Distinguishable without colours as well.
 MARKERS = {Verdict.HELPS: "^", Verdict.HURTS: "v", Verdict.NO_DIFFERENCE: "s", Verdict.UNCLEAR: "o"}
 
 
 def advice_figure(advice: Advice) -> Figure:
-    """Draw differences in accuracy to ignoring nothing, in points, with their 95 % intervals; the best first.
+    """Draw the change in accuracy when each candidate is ignored, with 95 % intervals, the best first.
 
-    There is one panel per way of comparing images; combinations are below the single candidates, the advised one is in
-    bold.
+    Parameters
+    ----------
+    advice : Advice
+        The result of `advise`.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        One panel per way of comparing images; combinations are below the single candidates, and the advised invariance
+        is bold.
     """
     views = sorted(advice.plain, key=lambda view: view != advice.view)
     combinations = advice.best_combinations()
@@ -38,7 +45,9 @@ def advice_figure(advice: Advice) -> Figure:
     handles = [
         all_axes[0].plot([], [], MARKERS[verdict], color=COLOURS[verdict], label=verdict)[0] for verdict in COLOURS
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9, labelcolor=INK)
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL_SIZE, labelcolor=INK
+    )
     return figure
 
 

@@ -1,4 +1,4 @@
-"""The page of advice on invariances: what to ignore, what that looks like, and what was found."""
+"""The page of advice on invariances: what to ignore, what that looks like, and the evidence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,20 +6,40 @@ from typing import Any
 import numpy as np
 
 from invariance.methods import Advice, Finding
+from invariance.methods.advice import MIN_TEXTURE_SIDE
 from invariance.methods.findings import Verdict
 from invariance.methods.preparation import SIDE, as_squares
 from invariance.report import Report, image_grid_figure, orbit_figure
 from invariance.report.advice_figures import advice_figure
-from invariance.report.figures import RED
+from invariance.report.figures import RED, pick_evenly
 from invariance.transformations.parsing import parse_transformations
 
-MAX_SHOWN = 16
-N_EXAMPLES = 8
+MAX_VERSIONS = 16
+MAX_EXAMPLES = 8
+SMALLEST_P = 0.001  # smaller p-values are not distinguished
 COLUMNS = ("ignored", "verdict", "accuracy", "points", "95 % interval", "p", "--invariant-to")
 
 
-def advice_report(advice: Advice, images: Sequence[np.ndarray], command: str, settings: Mapping[str, Any]) -> Report:
-    """The advice on these images as a page."""
+def advice_report(
+    advice: Advice, images: Sequence[np.ndarray], commands: Sequence[str], settings: Mapping[str, Any]
+) -> Report:
+    """Return the page of the advice on images.
+
+    Parameters
+    ----------
+    advice : Advice
+        The result of `advise`.
+    images : sequence of ndarray
+        The images that the advice is about.
+    commands : sequence of str
+        What to run next.
+    settings : mapping of str to object
+        Listed at the end.
+
+    Returns
+    -------
+    report : Report
+    """
     report = Report("What does not matter?", advice.sentence, settings)
     plain = advice.plain[advice.view]
     report.facts(
@@ -33,7 +53,8 @@ def advice_report(advice: Advice, images: Sequence[np.ndarray], command: str, se
     report.section("What was found").text(*advice.reasons)
     report.figure(
         advice_figure(advice),
-        "What ignoring each candidate does to the accuracy, with 95 % intervals; the line at zero is ignoring nothing.",
+        "Change in accuracy when each candidate is ignored, with 95 % intervals; zero is the accuracy when nothing is "
+        "ignored.",
     )
     for view in sorted(advice.plain, key=lambda view: view != advice.view):
         report.table(COLUMNS, [_row(f.name, f) for f in advice.of_view(view)], f"Compared as {view}.")
@@ -43,14 +64,14 @@ def advice_report(advice: Advice, images: Sequence[np.ndarray], command: str, se
     _show_orbits(report, advice, images)
     _show_harm(report, advice, images)
     report.section("How it was found").text(
-        "Each image is classified by all others, by distances that ignore something: of whole images, as grey squares "
-        f"of {SIDE} x {SIDE} pixels, the minimum distance over all transformed versions of either; of textures "
-        "(images of 64 pixels or more), the distance of histograms of filter responses. Every candidate sees the same "
-        "images. p is the probability that chance alone makes the class probabilities differ so much, image by image "
-        "(a paired t-test of quadratic losses), corrected for the number of candidates by Holm's method. A candidate "
-        "helps or hurts if p is below 5 % and the accuracy says the same.",
+        "Each image is classified by its distances to all other images, and these distances ignore something. Whole "
+        f"images are compared as grey squares of {SIDE} x {SIDE} pixels, by the minimum distance over all transformed "
+        f"versions of either; textures (images of at least {MIN_TEXTURE_SIDE} pixels per side) by the distance between "
+        "histograms of filter responses. All candidates are tried on the same images. p is the p-value of a paired "
+        "t-test of the quadratic losses of the class probabilities, corrected for the number of candidates by Holm's "
+        "method. A candidate helps or hurts if p is below 5 % and the accuracy changes in the same direction.",
     )
-    return report.section("What to do next").text(command, command_to_compare(command))
+    return report.section("What to do next").code("\n".join(commands))
 
 
 def _row(name: str, finding: Finding) -> tuple[str, ...]:
@@ -71,7 +92,7 @@ def _show_orbits(report: Report, advice: Advice, images: Sequence[np.ndarray]) -
         return
     square = as_squares([images[advice.rows[0]]], SIDE, 1)
     versions = parse_transformations(advice.text).operators(square.shape[1:]).apply(square)[0]
-    chosen = np.unique(np.linspace(0, len(versions) - 1, min(MAX_SHOWN, len(versions))).astype(int))
+    chosen = pick_evenly(len(versions), MAX_VERSIONS)
     report.section("What counts as the same").figure(
         orbit_figure(versions[chosen], numbers=chosen.tolist()),
         f"{len(chosen)} of {len(versions)} versions of one image that count as the same, as advised.",
@@ -79,29 +100,25 @@ def _show_orbits(report: Report, advice: Advice, images: Sequence[np.ndarray]) -
 
 
 def _show_harm(report: Report, advice: Advice, images: Sequence[np.ndarray]) -> None:
-    """Images that the most harmful invariance gets wrong and that are correct without it."""
+    """Add images that are classified wrongly with the most harmful invariance and correctly without it."""
     hurting = advice.of_view(advice.view, Verdict.HURTS)
     if not hurting:
         return
     worst = hurting[-1]
     lost = np.flatnonzero(advice.plain[worst.view].is_right & ~worst.is_right)
-    worst_first = lost[np.argsort(-worst.losses[lost], kind="stable")][:N_EXAMPLES]
+    worst_first = lost[np.argsort(-worst.losses[lost], kind="stable")][:MAX_EXAMPLES]
     squares = as_squares([images[advice.rows[place]] for place in worst_first], 2 * SIDE, 1)
     names = advice.classes
     titles = [f"is {names[advice.codes[place]]}\npredicted {names[worst.predicted[place]]}" for place in worst_first]
     report.section("What ignoring too much costs").figure(
         image_grid_figure(list(squares), titles, frames=[RED] * len(squares)),
-        f"Correct when nothing is ignored, wrong when ignoring {worst.name}; {len(lost)} images in all.",
+        f"{len(worst_first)} of {len(lost)} images that are classified correctly when nothing is ignored, and wrongly "
+        f"when {worst.name} are ignored.",
     )
 
 
-def command_to_compare(command: str) -> str:
-    """Return the command that tries the advice with all methods, from the one that fits a model."""
-    return command.replace("invariance fit", "invariance compare", 1).replace(" -o model.inv", "", 1)
-
-
 def format_p(p: float) -> str:
-    """Return a probability in per cent."""
-    if p < 0.001:
-        return "< 0.1 %"
+    """Return a p-value in percent."""
+    if p < SMALLEST_P:
+        return f"< {100 * SMALLEST_P:g} %"
     return f"{100 * p:.1f} %" if p < 0.1 else f"{100 * p:.0f} %"

@@ -1,4 +1,4 @@
-"""Figures of a classifier's answers: how far its probabilities can be trusted, and what changes them."""
+"""Figures of the predictions of a classifier: whether their probabilities are calibrated, and what changes them."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,18 @@ from invariance.report.figures import BLUE, INK, ORANGE, PALE
 
 
 def reliability_figure(reliability: Reliability) -> Figure:
-    """For answers of about one probability the share that is right, and below how many these are.
+    """Draw a reliability diagram: accuracy of predictions by their probability, and their number.
 
-    On the diagonal a probability can be taken at its word; bars below it are too sure, bars above it too modest.
+    On the diagonal probabilities are calibrated; below it the classifier is overconfident, above it underconfident.
+
+    Parameters
+    ----------
+    reliability : Reliability
+        For example `Evaluation.reliability`.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
     """
     figure = Figure(figsize=(4.2, 4.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
@@ -21,13 +30,15 @@ def reliability_figure(reliability: Reliability) -> Figure:
     starts, widths = edges[:-1], np.diff(edges)
     bar = {"align": "edge", "edgecolor": "white"}
     above.bar(starts, np.nan_to_num(accuracy), widths, color=PALE, **bar)
-    above.plot([0, 1], [0, 1], "--", color=INK, linewidth=1, label="as sure as right")
-    above.plot(confidence, accuracy, "o", color=BLUE, markersize=6, label="these answers")
-    above.set(ylim=(0, 1.03), xlim=(0, 1), ylabel="share that is right")
+    above.plot([0, 1], [0, 1], "--", color=INK, linewidth=1, label="calibrated")
+    above.plot(confidence, accuracy, "o", color=BLUE, markersize=6, label="these predictions")
+    above.set(ylim=(0, 1.03), xlim=(0, 1), ylabel="accuracy")
     figure.legend(frameon=False, fontsize=9, loc="outside upper center", ncols=2, labelcolor=INK)
     bars = below.bar(starts, counts, widths, color=BLUE, **bar)
     below.bar_label(bars, [f"{count}" if count else "" for count in counts], fontsize=8, padding=1, color=INK)
-    below.set(xlabel="probability of the answer", ylabel="answers", ylim=(0, 1.25 * max(counts.max(), 1)), yticks=[])
+    below.set(
+        xlabel="probability of the predicted class", ylabel="number", ylim=(0, 1.25 * max(counts.max(), 1)), yticks=[]
+    )
     below.xaxis.set_major_formatter(PercentFormatter(1))
     above.yaxis.set_major_formatter(PercentFormatter(1))
     for axes in (above, below):
@@ -36,9 +47,24 @@ def reliability_figure(reliability: Reliability) -> Figure:
 
 
 def response_figure(degrees: np.ndarray, probabilities: np.ndarray, label: str, ticks: Sequence[float]) -> Figure:
-    """Probabilities (n, T) of the true classes of n images, against the degree (T,) to which they were changed.
+    """Draw the probability of the true class against the degree to which images were changed.
 
-    A thin line is an image, the thick one their mean; a level line means that the change does not matter.
+    Thin lines are images, the thick line is their mean; a horizontal line means that the change does not matter.
+
+    Parameters
+    ----------
+    degrees : ndarray of shape (T,)
+        Degrees of the change, in any order.
+    probabilities : ndarray of shape (n, T)
+        Probability of the true class of each image at each degree.
+    label : str
+        What the degrees are.
+    ticks : sequence of float
+        Degrees that are labelled.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
     """
     order = np.argsort(degrees)
     figure = Figure(figsize=(3.4, 2.6), layout="constrained")

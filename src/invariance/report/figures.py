@@ -1,13 +1,13 @@
-"""Figures for reports: labelled, sized to their content, made without pyplot so that nothing global changes.
+"""General figures for reports, and what all figures share: colours, sizes, and saving.
 
-All have a white background, on which they are legible whatever surrounds them.
+Figures are made without pyplot, so that no global state changes, and are sized to their content. They have a white
+background, on which they are legible in a light or dark page.
 """
 
-import base64
-import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,55 +15,86 @@ from matplotlib.figure import Figure
 
 from invariance._core.files import atomic_path
 
-BLUE, ORANGE, GREEN, RED, INK, PALE = "#2b6ca3", "#d9822b", "#2e8b57", "#c0392b", "#1c2430", "#c9d6e3"
-# Fixed element names and no date: the same figure is the same file. Letters as outlines: no font is needed to show it.
+BLUE, ORANGE, GREEN, RED = "#2b6ca3", "#d9822b", "#2e8b57", "#c0392b"
+INK, GREY, PALE = "#1c2430", "#6b7684", "#c9d6e3"
+TITLE_SIZE, SMALL_SIZE = 11, 9  # points
+LETTER_WIDTH = 0.085  # inches, of an average letter at matplotlib's default of 10 points
+DOTS_PER_INCH = 150  # of saved pixel images: sharp at twice the size of a screen's 72 to 96
+# Fixed element names: the same figure gives the same file. Letters as outlines: no font is needed to show it.
 SVG_STYLE = {"svg.hashsalt": "invariance", "svg.fonttype": "path"}
+
+CONFUSION_CELL = 0.62  # inches
+DARK_CELL = 0.55  # share of a class above which white digits are more legible than dark ones
+BAR_MARGIN = 1.15  # a seventh more than the longest bar leaves room for its value
+TILE_STEP = 1.05  # inches: an image is one inch wide, and a twentieth is left between two
+MAX_ASPECT = 3.0  # height of an image in a grid over its width
 
 
 def confusion_figure(counts: np.ndarray, class_names: Sequence[str], title: str = "") -> Figure:
-    """Counts (classes, classes) of true class by predicted class; shaded by the share of the true class."""
+    """Draw a confusion matrix, shaded by the share of the true class.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_classes, n_classes)
+        Number of samples by true class (rows) and predicted class (columns).
+    class_names : sequence of str
+    title : str, default=""
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
     counts = np.asarray(counts)
-    class_names, n_classes = [printable(name) for name in class_names], len(class_names)
-    longest = max(len(str(name)) for name in class_names)
-    side = max(1.8, 0.62 * n_classes)
-    figure = Figure(figsize=(side + 0.9 + 0.085 * longest, side + 0.9 + 0.06 * longest), layout="constrained")
+    names, n_classes = [printable(name) for name in class_names], len(class_names)
+    longest = max(map(len, names))
+    side = max(1.8, CONFUSION_CELL * n_classes)
+    # Slanted names below take less height than names at the left take width.
+    figure = Figure(figsize=(side + 0.9 + LETTER_WIDTH * longest, side + 0.9 + 0.06 * longest), layout="constrained")
     axes = figure.subplots()
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(counts):
-        ink = "white" if shares[row, column] > 0.55 else INK
+        ink = "white" if shares[row, column] > DARK_CELL else INK
         axes.text(column, row, f"{count:g}", ha="center", va="center", color=ink, fontsize=10)
     slant = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if longest > 2 else {}
-    axes.set_xticks(range(n_classes), class_names, parse_math=False, **slant)
-    axes.set_yticks(range(n_classes), class_names, parse_math=False)
+    axes.set_xticks(range(n_classes), names, parse_math=False, **slant)
+    axes.set_yticks(range(n_classes), names, parse_math=False)
     axes.tick_params(length=0)
     axes.set(xlabel="predicted class", ylabel="true class")
-    # The title stands above the whole figure: above the axes alone a long one would be cut off.
-    figure.suptitle(title, fontsize=11, wrap=True)
+    # The title is above the whole figure: above the axes alone a long one would be cut off.
+    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
-def printable(name: object) -> str:
-    """A name as text that can be drawn and written: bytes of a file system that are no text are spelled out."""
-    return str(name).encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def bar_figure(values: Mapping[str, float], label: str, title: str = "", limit: float | None = None) -> Figure:
-    """Horizontal bars, name -> value, from 0 to `limit`; each bar is labelled with its value."""
-    names, heights = list(values), np.array(list(values.values()), dtype=float)
-    longest = max(len(name) for name in names)
-    figure = Figure(
-        figsize=(3.6 + 0.085 * longest, 0.95 + 0.42 * len(names) + 0.25 * bool(title)), layout="constrained"
-    )
+    """Draw horizontal bars, each labelled with its value.
+
+    Parameters
+    ----------
+    values : mapping of str to float
+        The length of each named bar.
+    label : str
+        What the values are.
+    title : str, default=""
+    limit : float, default=None
+        Largest possible value; the axis ends there. None: it ends at the longest bar.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    names, lengths = list(values), np.array(list(values.values()), dtype=float)
+    longest = max(map(len, names))
+    height = 0.95 + 0.42 * len(names) + 0.25 * bool(title)
+    figure = Figure(figsize=(3.6 + LETTER_WIDTH * longest, height), layout="constrained")
     axes = figure.subplots()
-    bars = axes.barh(names, heights, color=BLUE, height=0.62)
-    axes.bar_label(bars, [f"{height:.3g}" for height in heights], padding=4, color=INK)
+    bars = axes.barh(names, lengths, color=BLUE, height=0.62)
+    axes.bar_label(bars, [f"{length:.3g}" for length in lengths], padding=4, color=INK)
     axes.invert_yaxis()
-    # A seventh more than the longest bar leaves room for its number.
-    axes.set_xlim(min(0.0, heights.min() * 1.15), (limit or heights.max() or 1.0) * 1.15)
+    axes.set_xlim(min(0.0, lengths.min() * BAR_MARGIN), (limit or lengths.max() or 1.0) * BAR_MARGIN)
     axes.set_xlabel(label)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, fontsize=11, wrap=True)
+    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -74,17 +105,32 @@ def image_grid_figure(
     columns: int = 8,
     frames: Sequence[str | None] | None = None,
 ) -> Figure:
-    """Images, each (h, w) or (h, w, c), in rows of `columns`, each with its own title and coloured frame if given.
+    """Draw images in rows.
 
-    Values from 0 to 1 are shown from black to white, and values beyond as black or white.
+    Parameters
+    ----------
+    images : sequence of ndarray of shape (h, w) or (h, w, c)
+        Values from 0 to 1 are shown from black to white; values outside are clipped.
+    titles : sequence of str, default=None
+        Title of each image.
+    title : str, default=""
+        Title of the figure.
+    columns : int, default=8
+        Number of images per row.
+    frames : sequence of str or None, default=None
+        Colour of the frame of each image.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
     """
     columns = min(columns, len(images))
     rows = -(-len(images) // columns)
     title_height = 0.15 * max(name.count("\n") + 1 for name in titles) + 0.04 if titles else 0.0
     height, width = np.shape(images[0])[:2]
-    tile_height = min(height / width, 3.0) + title_height + 0.06
-    # In inches: a tile is one inch wide, and a twentieth is left between two.
-    figure = Figure(figsize=(1.05 * columns + 0.05, rows * tile_height + 0.3 * bool(title)), layout="constrained")
+    tile_height = min(height / width, MAX_ASPECT) + title_height + 0.06
+    size = (TILE_STEP * columns + 0.05, rows * tile_height + 0.3 * bool(title))
+    figure = Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.025, h_pad=0.02, wspace=0, hspace=0)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
@@ -97,13 +143,27 @@ def image_grid_figure(
         for spine in axes.spines.values():
             spine.set(color=frame or PALE, linewidth=2.5 if frame else 0.8)
         if titles:
-            axes.set_title(titles[i], fontsize=9, pad=3, color=INK)
-    figure.suptitle(title, fontsize=11, wrap=True)
+            axes.set_title(titles[i], fontsize=SMALL_SIZE, pad=3, color=INK)
+    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
 def orbit_figure(orbit: np.ndarray, title: str = "", columns: int = 8, numbers: Sequence[int] | None = None) -> Figure:
-    """The transformed versions (T, h, w) or (T, h, w, c) of one image, numbered; number 0 is the image itself."""
+    """Draw the transformed versions of one image.
+
+    Parameters
+    ----------
+    orbit : ndarray of shape (T, h, w) or (T, h, w, c)
+    title : str, default=""
+    columns : int, default=8
+        Number of images per row.
+    numbers : sequence of int, default=None
+        The members of Φ that the versions belong to; number 0 is marked as the original. None: 0 to T - 1.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
     numbers = range(len(orbit)) if numbers is None else numbers
     titles = ["original" if number == 0 else str(number) for number in numbers]
     frames = [ORANGE if number == 0 else None for number in numbers]
@@ -111,18 +171,34 @@ def orbit_figure(orbit: np.ndarray, title: str = "", columns: int = 8, numbers: 
 
 
 def save_figure(figure: Figure, path: str | os.PathLike) -> None:
-    """Write a figure as PNG, SVG, PDF or JPEG, told by the ending of `path`; atomic."""
+    """Write a figure to a file; an existing file is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    path : str or path-like
+        Its ending determines the format, such as .png, .svg, .pdf or .jpg.
+    """
     kind = Path(path).suffix.lstrip(".").lower()
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
-        raise ValueError(f"cannot write '{path}': an image's name must end in one of {', '.join(sorted(known))}.")
+        raise ValueError(f"cannot write '{path}': its name must end in one of {', '.join(sorted(known))}.")
     with atomic_path(path) as neighbour, mpl.rc_context(SVG_STYLE):
-        figure.savefig(neighbour, format=kind, dpi=150)
+        figure.savefig(neighbour, format=kind, dpi=DOTS_PER_INCH)
 
 
-def svg_address(figure: Figure) -> str:
-    """The figure as a `data:` address, an SVG image inside the page itself."""
-    buffer = io.BytesIO()
-    with mpl.rc_context(SVG_STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="white")
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+def class_colours(n_classes: int) -> list[Any]:
+    """Return one colour per class; they are easily distinguished for up to ten classes."""
+    if n_classes <= 10:
+        return list(mpl.colormaps["tab10"].colors[:n_classes])
+    return [mpl.colormaps["turbo"](share)[:3] for share in np.linspace(0.03, 0.97, n_classes)]
+
+
+def pick_evenly(n: int, n_picked: int) -> np.ndarray:
+    """Return at most `n_picked` of the indices 0 to n - 1, evenly spaced, with the first and the last."""
+    return np.unique(np.linspace(0, n - 1, min(n, n_picked)).astype(int))
+
+
+def printable(name: object) -> str:
+    """Return a name as text that can be drawn: bytes of a file name that are not valid text are escaped."""
+    return str(name).encode("utf-8", "backslashreplace").decode("utf-8")

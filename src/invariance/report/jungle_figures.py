@@ -1,4 +1,4 @@
-"""Figures of a fitted jungle: its filters, which transformation won for an image, and how it grew.
+"""Figures of fitted jungles: filters, the transformation with the largest response to an image, and growth.
 
 The model is a `JungleClassifier`, a `TreeClassifier` or `InvariantFeatures`. A filter is named jungle.node.
 """
@@ -19,12 +19,11 @@ from invariance.jungles.orbits import Orbits
 from invariance.report.figures import BLUE, ORANGE, image_grid_figure
 from invariance.report.members import describe_member
 
-# Characters of a title that fit above an image of one inch.
-TITLE_WIDTH = 14
+TITLE_WIDTH = 14  # characters that fit above an image of one inch
 
 
 class NamedFilter(NamedTuple):
-    """A filter θ (h, w) or (h, w, c), the node it belongs to, and the weight of the samples that reached that node."""
+    """A filter θ (h, w) or (h, w, c), its jungle and node, and the weight of the samples that reached the node."""
 
     theta: np.ndarray
     jungle: int
@@ -33,12 +32,12 @@ class NamedFilter(NamedTuple):
 
     @property
     def name(self) -> str:
-        """jungle.node."""
+        """The name of the filter, jungle.node."""
         return f"{self.jungle}.{self.node}"
 
 
 def largest_filters(model: Any, n: int = 24) -> list[NamedFilter]:
-    """At most `n` filters, those that most samples reached first: the roots, then the layers below."""
+    """Return at most `n` filters, those that most samples reached first: the roots, then the layers below."""
     check_is_fitted(model)
     filters = model.filters_
     starts = np.cumsum([0] + [len(dag.filters) for dag in model.dags_])
@@ -53,10 +52,10 @@ def largest_filters(model: Any, n: int = 24) -> list[NamedFilter]:
 
 
 def filter_image(theta: np.ndarray) -> np.ndarray:
-    """A filter (h, w) or (h, w, c) as a colour image (h, w', 3) in [0, 1], on its own symmetric scale.
+    """Return a filter (h, w) or (h, w, c) as an RGB image in [0, 1], scaled symmetrically about zero.
 
-    One channel: red is above zero, blue below, white is zero. Three: their colours about a middle grey. Any other
-    number of channels: one channel beside the other.
+    One channel is shown from blue (negative) over white to red (positive), three as colours about a middle grey, and
+    any other number of channels side by side.
     """
     shares = 0.5 + 0.5 * theta / max(np.abs(theta).max(), np.finfo(np.float32).tiny)
     if theta.ndim == 3 and theta.shape[2] == 3:
@@ -67,16 +66,41 @@ def filter_image(theta: np.ndarray) -> np.ndarray:
 
 
 def filters_figure(model: Any, n: int = 24, columns: int = 8) -> Figure:
-    """The filters of the `n` nodes that most samples reached, each with its name and how many samples these were."""
+    """Draw the filters of the nodes that most samples reached, with the number of these samples.
+
+    Parameters
+    ----------
+    model : JungleClassifier, TreeClassifier or InvariantFeatures
+        A fitted model.
+    n : int, default=24
+        Maximum number of filters.
+    columns : int, default=8
+        Number of filters per row.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
     chosen = largest_filters(model, n)
     titles = [f"{f.name}\n{f.n_samples:.0f} images" for f in chosen]
     return image_grid_figure([filter_image(f.theta) for f in chosen], titles, columns=columns)
 
 
 def winners_figure(model: Any, images: np.ndarray, filter_index: int = 0) -> Figure:
-    """For each image: the image, the version φ(x) whose response is largest, and the filter it responds to.
+    """Draw images, their versions with the largest response to a filter, and the filter.
 
-    `filter_index` counts the filters in the order of `filters_figure`.
+    Parameters
+    ----------
+    model : JungleClassifier, TreeClassifier or InvariantFeatures
+        A fitted model.
+    images : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+    filter_index : int, default=0
+        Index of the filter in the order of `filters_figure`.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        One column per image: the image x, the version φ(x) that maximizes the response, and the filter.
     """
     check_is_fitted(model)
     images = validate_images(model, images, model.image_shape, reset=False)
@@ -95,16 +119,27 @@ def winners_figure(model: Any, images: np.ndarray, filter_index: int = 0) -> Fig
         *[textwrap.fill(describe_member(operators.members[t]), TITLE_WIDTH) for t in winners],
         *[f"filter {jungle}.{node}\nresponse {value:.2f}" for value in responses.max(axis=0)],
     ]
-    photos = [*_brightness(np.concatenate([images, versions])), *[filter_image(theta)] * len(images)]
-    return image_grid_figure(photos, titles, columns=len(images))
+    shown = [*_stretch(np.concatenate([images, versions])), *[filter_image(theta)] * len(images)]
+    return image_grid_figure(shown, titles, columns=len(images))
 
 
 def growth_figure(model: Any) -> Figure:
-    """Leaves and, where samples were held out, their loss, layer by layer for every jungle; marks the depth kept."""
+    """Draw the number of leaves of every jungle by depth, and the loss on held-out samples if there are any.
+
+    Parameters
+    ----------
+    model : JungleClassifier, TreeClassifier or InvariantFeatures
+        A fitted model.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The depth to which each jungle was pruned is marked.
+    """
     check_is_fitted(model)
     panels = {"leaves": "n_leaves"}
     if not all(np.isnan(layer.loss) for curve in model.growth_curves_ for layer in curve):
-        panels["Brier score, samples held out"] = "loss"
+        panels["Brier score, held-out samples"] = "loss"
     figure = Figure(figsize=(0.6 + 3.6 * len(panels), 3.2), layout="constrained")
     for axes, (label, field) in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels.items(), strict=True):
         for dag, curve in zip(model.dags_, model.growth_curves_, strict=True):
@@ -124,8 +159,8 @@ def growth_figure(model: Any) -> Figure:
     return figure
 
 
-def _brightness(images: np.ndarray) -> np.ndarray:
-    """Images as they are if they lie in [0, 1], else all stretched alike to lie there."""
+def _stretch(images: np.ndarray) -> np.ndarray:
+    """Images scaled together to [0, 1], unless they are in this range already."""
     low, high = images.min(), images.max()
     if low >= 0 and high <= 1:
         return images

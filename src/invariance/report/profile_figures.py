@@ -1,19 +1,29 @@
-"""The invariance of representations in images: Q-Q plots, and means with deviations, [Wibisono10] fig. 2."""
+"""Figures of invariance profiles: Q-Q plots, and means with standard deviations, [Wibisono10] fig. 2."""
 
 from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from invariance.report.figures import BLUE, INK, ORANGE, PALE
+from invariance.report.figures import BLUE, INK, ORANGE, PALE, TITLE_SIZE
 from invariance.transformations import InvarianceProfile
 
 
 def profile_figure(profiles: Mapping[str, InvarianceProfile], title: str = "") -> Figure:
-    """For each named profile quantiles of distances between images over those within orbits, and their means.
+    """Draw quantiles of distances between images against those within orbits, and the means of both.
 
-    A curve above the diagonal means that versions of one image are nearer than different images; a vertical start means
-    that many versions coincide.
+    A curve above the diagonal means that versions of one image are closer to each other than different images are; a
+    vertical start means that many versions coincide.
+
+    Parameters
+    ----------
+    profiles : mapping of str to InvarianceProfile
+        Named profiles, for example of several representations.
+    title : str, default=""
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
     """
     n = len(profiles)
     figure = Figure(figsize=(2.6 * n + 3.2, 3.2), layout="constrained")
@@ -28,12 +38,12 @@ def profile_figure(profiles: Mapping[str, InvarianceProfile], title: str = "") -
         axes.ticklabel_format(style="sci", scilimits=(-2, 3))
     plots[0].set_ylabel("between images")
     _show_means(bars, profiles)
-    figure.suptitle(title, fontsize=11, wrap=True)
+    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
 def _show_means(axes, profiles: Mapping[str, InvarianceProfile]) -> None:
-    """Mean and deviation of both kinds of distance, in units of the mean distance between images."""
+    """Draw means and standard deviations of both distances, in units of the mean distance between images."""
     for row, profile in enumerate(profiles.values()):
         unit = profile.between.mean() or 1.0
         for offset, values, colour in ((-0.13, profile.within, ORANGE), (0.13, profile.between, BLUE)):

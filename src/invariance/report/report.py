@@ -1,8 +1,10 @@
-"""A report: one HTML file that needs nothing else, to be read on a screen, a phone or paper, in light or dark."""
+"""A report: one HTML file that needs nothing else, for screens, phones and paper, in light and dark."""
 
 import os
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from numbers import Number
 from typing import Any
@@ -11,24 +13,30 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from invariance._core.files import atomic_path
-from invariance.report.figures import svg_address
-from invariance.report.provenance import software_versions
-from invariance.report.tiles import tile
+from invariance._version import __version__
+from invariance.report.embedding import image_item, svg_address
 
-# Images of more pixels than this do not shrink to the width of a phone.
-WIDE = 640
-# So many sections are listed at the beginning of the page.
-MANY_SECTIONS = 4
-# A fact of more characters is set in smaller type.
-LONG_FACT = 10
+PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-image", "opencv-python-headless", "numba", "matplotlib")
+PIXELS_PER_INCH = 96  # of CSS
+WIDE = 640  # pixels; wider figures scroll on a phone instead of shrinking, so that they stay legible
+MIN_SECTIONS_LISTED = 4  # pages of fewer sections have no table of contents
+LONG_FACT = 10  # characters; longer facts are set in smaller type
 
 
 class Report:
     """A titled sequence of sections of text, facts, tables, figures, images and code.
 
-    Every text is escaped, figures are embedded, and nothing is loaded from the network. `settings` are the exact
-    parameters and seeds of the run: they stand at the end, with the versions of the software. The same content gives
-    the same file, byte for byte. Methods return the report, so that calls can be chained.
+    All text is escaped, figures and images are embedded, and nothing is loaded from the network. The versions of the
+    software are listed at the end. The same content gives the same file, byte for byte. Methods that add something
+    return the report, so that calls can be chained.
+
+    Parameters
+    ----------
+    title : str
+    summary : str, default=""
+        The paragraph below the title.
+    settings : mapping of str to object, default=None
+        Parameters and seeds of the run, listed at the end.
     """
 
     def __init__(self, title: str, summary: str = "", settings: Mapping[str, Any] | None = None):
@@ -39,28 +47,49 @@ class Report:
         self._body: list[str] = []
 
     def section(self, heading: str) -> "Report":
-        """Begin a new section; where there are many, they are listed at the beginning of the page."""
+        """Begin a section; a page of four sections or more has a table of contents."""
         self._headings.append(heading)
         return self._add(f'<a id="section-{len(self._headings)}"></a>', f"<h2>{escape(heading)}</h2>")
 
     def text(self, *paragraphs: str) -> "Report":
-        """Paragraphs of plain text."""
+        """Add paragraphs of plain text."""
         return self._add(*(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs))
 
     def facts(self, facts: Mapping[str, Any]) -> "Report":
-        """The few numbers that matter, in large type: name -> value."""
+        """Add the most important values, by name, in large type."""
         return self._add(f'<dl class="facts">{"".join(_card(name, value) for name, value in facts.items())}</dl>')
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> "Report":
-        """A table; numbers are aligned to the right, floats shown to four digits."""
+        """Add a table.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns.
+        rows : iterable of sequences
+            Numbers are aligned to the right; floats have four significant digits.
+        caption : str, default=""
+
+        Returns
+        -------
+        self : Report
+        """
         return self._add(_table(columns, [list(row) for row in rows], caption))
 
     def figure(self, figure: Figure, caption: str) -> "Report":
-        """A matplotlib figure; small ones that follow each other stand side by side where there is room.
+        """Add a figure; small ones that follow each other are side by side where there is room.
 
-        The caption is also what a screen reader says.
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure
+        caption : str
+            Also the text for screen readers.
+
+        Returns
+        -------
+        self : Report
         """
-        width, height = (round(inches * 96) for inches in figure.get_size_inches())
+        width, height = (round(inches * PIXELS_PER_INCH) for inches in figure.get_size_inches())
         size = f'width="{width}" height="{height}"' + (' class="wide"' if width > WIDE else "")
         return self._add(_framed(f'<img src="{svg_address(figure)}" alt="{escape(caption)}" {size}>', caption))
 
@@ -72,22 +101,35 @@ class Report:
         frames: Sequence[str | None] | None = None,
         side: int = 112,
     ) -> "Report":
-        """Images, each (h, w) or (h, w, c), as wide as `side` pixels on the page and as many in a row as fit.
+        """Add images, as many per row as fit.
 
-        Values are as `image_grid_figure` takes them, or uint8; `frames` are colours.
+        Parameters
+        ----------
+        images : sequence of ndarray of shape (h, w) or (h, w, c)
+            Floats from 0 to 1, or integers on the range of their dtype.
+        titles : sequence of str, default=None
+        caption : str, default=""
+        frames : sequence of str or None, default=None
+            Colour of the frame of each image.
+        side : int, default=112
+            Width of an image on the page, in pixels.
+
+        Returns
+        -------
+        self : Report
         """
         names = [""] * len(images) if titles is None else list(titles)
         colours = [None] * len(images) if frames is None else list(frames)
-        tiles = (tile(*parts, side) for parts in zip(images, names, colours, strict=True))
+        items = "".join(image_item(*parts, side) for parts in zip(images, names, colours, strict=True))
         below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-        return self._add(f'<figure class="tiles"><ul style="--side: {side}px">{"".join(tiles)}</ul>{below}</figure>')
+        return self._add(f'<figure class="tiles"><ul style="--side: {side}px">{items}</ul>{below}</figure>')
 
     def code(self, text: str) -> "Report":
-        """Lines to be typed or copied, as they are."""
+        """Add source code or commands."""
         return self._add(f'<pre class="scroll"><code>{escape(text)}</code></pre>')
 
     def to_html(self) -> str:
-        """The whole page."""
+        """Return the page."""
         style = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
         head = [
             '<meta charset="utf-8">',
@@ -99,12 +141,12 @@ class Report:
         return "\n".join([*page, "</html>", ""])
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the page; an interrupted write leaves an old file whole."""
+        """Write the page to a file; an existing file is replaced only when the new one is complete."""
         with atomic_path(path) as neighbour:
             neighbour.write_text(self.to_html(), encoding="utf-8", errors="backslashreplace")
 
     def _repr_html_(self) -> str:
-        """The report inside a notebook, in a frame so that its style stays its own."""
+        """Show the report in a notebook, in a frame that keeps its style from the rest."""
         frame = 'style="width: 100%; height: 40rem; border: 0"'
         return f'<iframe srcdoc="{escape(self.to_html())}" title="{escape(self.title)}" {frame}></iframe>'
 
@@ -116,7 +158,7 @@ class Report:
         opening = [f"<h1>{escape(self.title)}</h1>"]
         if self.summary:
             opening.append(f'<p class="summary">{escape(self.summary)}</p>')
-        if len(self._headings) >= MANY_SECTIONS:
+        if len(self._headings) >= MIN_SECTIONS_LISTED:
             links = (f'<a href="#section-{i}">{escape(heading)}</a>' for i, heading in enumerate(self._headings, 1))
             opening.append(f"<nav>{''.join(links)}</nav>")
         closing = ["<footer>"]
@@ -126,8 +168,30 @@ class Report:
         return "\n".join([*opening, "<main>", *self._body, "</main>", *closing])
 
 
+def software_versions() -> dict[str, str]:
+    """Return the versions of the software that results depend on.
+
+    Returns
+    -------
+    versions : dict of str to str
+        Of invariance, Python, the operating system and the main dependencies; "unknown" where a package is not
+        installed under its usual name.
+    """
+    versions = {
+        "invariance": __version__,
+        "Python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:  # for example OpenCV from conda
+            versions[package] = "unknown"
+    return versions
+
+
 def _framed(content: str, caption: str) -> str:
-    """Something that scrolls by itself where it is wider than the screen, above its caption."""
+    """Content above its caption; it scrolls where it is wider than the screen."""
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure><div class="scroll">{content}</div>{below}</figure>'
 

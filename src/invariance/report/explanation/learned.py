@@ -1,4 +1,4 @@
-"""What a classifier does with Φ and what it has learned, as its method shows it."""
+"""What a classifier does with Φ and what it has learned, as its method describes it."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ def show_plan(report: Report, classifier: ImageClassifier) -> None:
 def show_learned(
     report: Report, classifier: ImageClassifier, evaluation: Evaluation | None, rng: np.random.Generator
 ) -> None:
-    """Add what was learned."""
+    """Add what was learned: the exhibits of the method."""
     method = get_method(classifier.method_name)
     report.section("What was learned").text(f"{method.summary[0].upper()}{method.summary[1:]}.")
     show_exhibits(report, method.explain(classifier, evaluation, rng))

@@ -1,6 +1,5 @@
 """The report about a fitted model, section by section."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.randomness import RandomState, make_rng
 from invariance.methods import Evaluation, ImageClassifier, evaluate, get_method
+from invariance.report.explanation.accuracy import show_calibration, show_confusions, show_examples
 from invariance.report.explanation.changes import show_changes
-from invariance.report.explanation.judged import show_calibration, show_confusions, show_examples
 from invariance.report.explanation.learned import show_learned, show_plan
 from invariance.report.explanation.pixels import explain_pixels
-from invariance.report.explanation.written import write_out
+from invariance.report.explanation.source_code import show_code, write_out
 from invariance.report.report import Report
 from invariance.segmentation import JungleSegmenter
 
@@ -35,12 +34,13 @@ def explain(
     Parameters
     ----------
     model : ImageClassifier or JungleSegmenter
+        A fitted model.
     images : sequence of ndarray of shape (h, w) or (h, w, c), default=None
-        Preferably not those that the model was trained on.
+        Images to evaluate the model on, preferably not those that it was trained on.
     labels : array-like of shape (n,), default=None
-        Needed for a classifier if there are images.
+        Classes of the images; required for a classifier if there are images, ignored for a segmenter.
     settings : mapping, default=None
-        Added to the settings in the report.
+        Further settings to list in the report.
     random_state : int, RandomState instance or None, default=0
         Determines which images are shown.
 
@@ -57,7 +57,7 @@ def explain(
         )
     check_is_fitted(model)
     if (images is None) != (labels is None):
-        raise ValueError("give images and labels together, or neither of them.")
+        raise ValueError("images and labels must be given together, or neither of them.")
     evaluation = None if images is None else evaluate(model, images, labels)
     return explain_evaluated(model, evaluation, settings, random_state)
 
@@ -81,7 +81,7 @@ def explain_evaluated(
         show_changes(report, classifier, evaluation, rng)
     show_plan(report, classifier)
     show_learned(report, classifier, evaluation, rng)
-    _show_code(report, classifier)
+    show_code(report, classifier)
     return report
 
 
@@ -128,20 +128,3 @@ def _settings(classifier: ImageClassifier, settings: Mapping[str, Any] | None) -
     own = {name: repr(value) for name, value in classifier.get_params(deep=False).items() if name != "n_jobs"}
     facts = {f"training images: {name}": value for name, value in classifier.facts_._asdict().items()}
     return {**(settings or {}), **own, **facts, "inner estimator": write_out(classifier.model_)}
-
-
-def _show_code(report: Report, classifier: ImageClassifier) -> None:
-    made = write_out(classifier)
-    names = sorted(set(re.findall(r"\b[A-Z]\w+(?=\()", made)) - {"ImageClassifier"})
-    lines = [
-        "from invariance.methods import ImageClassifier, read_images",
-        *([f"from invariance.transformations import {', '.join(names)}"] if names else []),
-        "",
-        'folder = read_images("FOLDER")  # FOLDER/<class>/<image>',
-        f"classifier = {made}",
-        "classifier.fit(folder.images, folder.labels)",
-    ]
-    report.section("Reproduce it").text(
-        "With the training images in FOLDER these lines fit the same model again, if it has a seed. The settings, "
-        "those of the inner estimator where they differ from the defaults, and the versions of the software are below."
-    ).code("\n".join(lines))

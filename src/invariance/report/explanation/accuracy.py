@@ -1,4 +1,4 @@
-"""How a classifier does on labelled images: confusions, examples, and how far its probabilities can be trusted."""
+"""The accuracy of a classifier on labelled images: confusions, examples, and calibration."""
 
 from typing import Any
 
@@ -9,64 +9,69 @@ from invariance.report.evaluation_figures import reliability_figure
 from invariance.report.figures import GREEN, RED, confusion_figure
 from invariance.report.report import Report
 
-MAX_CLASSES = 16  # of a legible matrix
+MAX_CLASSES = 16  # of a legible confusion matrix
 N_CONFUSIONS = 20
 N_EXAMPLES = 12
+MIN_GAP = 0.0005  # smaller differences of confidence and accuracy are 0.0 points when rounded
 
 
 def show_confusions(report: Report, evaluation: Evaluation) -> None:
     """Add a matrix of few classes, or the most frequent confusions; and recall and precision per class."""
     counts, names = evaluation.confusion, [str(name) for name in evaluation.classes]
-    is_judged = counts.sum(axis=1) > 0
+    has_images = counts.sum(axis=1) > 0
     report.section("Accuracy").text(
         "All figures are about the images given to this report. If the model was trained on some of them, the figures "
         "are too optimistic."
     )
-    if not is_judged.all():
-        missing = [name for name, judged in zip(names, is_judged, strict=True) if not judged]
-        report.text(f"There are no images of {', '.join(missing)}.")
+    if not has_images.all():
+        missing = ", ".join(names[code] for code in np.flatnonzero(~has_images))
+        report.text(f"There are no images of {missing}.")
     if len(names) <= MAX_CLASSES:
-        report.figure(confusion_figure(counts, names), "True class against predicted class; dark is a large share.")
+        report.figure(
+            confusion_figure(counts, names),
+            "Number of images by true and predicted class, shaded by the share of the true class.",
+        )
+    elif rows := _confusions(evaluation, names):
+        columns = ("true class", "predicted class", "images", "share of the true class")
+        report.table(columns, rows, "The most frequent confusions.")
     else:
-        rows = _confusions(evaluation, names)
-        columns = ("true class", "predicted", "times", "share of the class")
-        report.table(columns, rows, "The most frequent confusions.") if rows else report.text("No class was confused.")
+        report.text("No classes were confused.")
     report.table(
         ("class", "images", "recall", "precision", "most frequent error"),
-        [_class_row(code, counts, names) for code in np.flatnonzero(is_judged)],
-        "Recall is the share of the images of a class that were recognized; precision is the share of the images "
-        "predicted as a class that are of this class.",
+        [_class_row(code, counts, names) for code in np.flatnonzero(has_images)],
+        "Recall is the share of the images of a class that are predicted as this class; precision is the share of the "
+        "images predicted as a class that are of this class.",
     )
 
 
 def show_examples(report: Report, evaluation: Evaluation, rng: np.random.Generator) -> None:
-    """Add some correct predictions drawn at random, and the most confident errors."""
+    """Add the most confident errors, and correct predictions drawn at random."""
     report.section("Examples")
-    right, wrong = np.flatnonzero(evaluation.is_right), np.flatnonzero(~evaluation.is_right)
+    correct, wrong = np.flatnonzero(evaluation.is_right), np.flatnonzero(~evaluation.is_right)
     confident = wrong[np.argsort(-evaluation.confidence[wrong], kind="stable")][:N_EXAMPLES]
-    some = np.sort(rng.permutation(right)[:N_EXAMPLES])
+    drawn = np.sort(rng.permutation(correct)[:N_EXAMPLES])
     if len(wrong):
         report.images(
             [evaluation.images[row] for row in confident],
             [f"{_predicted(evaluation, row)}\nis {evaluation.classes[evaluation.codes[row]]}" for row in confident],
-            f"The most confident of {len(wrong)} errors. An image with a wrong label would be here, too.",
+            f"The most confident of {len(wrong)} errors. Images with a wrong label are often among them.",
             [RED] * len(confident),
         )
     else:
         report.text("There are no errors.")
-    if len(right):
+    if len(correct):
         report.images(
-            [evaluation.images[row] for row in some],
-            [_predicted(evaluation, row) for row in some],
-            f"Some of {len(right)} correct predictions, drawn at random.",
-            [GREEN] * len(some),
+            [evaluation.images[row] for row in drawn],
+            [_predicted(evaluation, row) for row in drawn],
+            f"{len(drawn)} of {len(correct)} correct predictions, drawn at random.",
+            [GREEN] * len(drawn),
         )
     else:
         report.text("No prediction is correct.")
 
 
 def show_calibration(report: Report, evaluation: Evaluation) -> None:
-    """Add whether predictions of probability p are correct with frequency p."""
+    """Add the reliability diagram: whether predictions of probability p are correct with frequency p."""
     reliability = evaluation.reliability
     mean = float(evaluation.confidence.mean())
     gap = mean - evaluation.accuracy
@@ -74,9 +79,9 @@ def show_calibration(report: Report, evaluation: Evaluation) -> None:
     report.section("Calibration").text(
         f"The mean probability of the predicted classes is {mean:.1%}, and {evaluation.accuracy:.1%} of the "
         f"predictions are correct"
-        + (f": the model is {word} by {100 * abs(gap):.1f} points. " if abs(gap) >= 0.0005 else ". ")
+        + (f": the model is {word} by {100 * abs(gap):.1f} points. " if abs(gap) >= MIN_GAP else ". ")
         + f"In bins of width 0.1, probability and accuracy differ by {100 * reliability.error:.1f} points on average "
-        f"(expected calibration error). With few images this figure is too large."
+        f"(expected calibration error). With few images this value is biased upwards."
     ).figure(
         reliability_figure(reliability),
         "Top: accuracy of predictions by their probability; below the dashed line the model is overconfident. Bottom: "
