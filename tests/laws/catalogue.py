@@ -88,7 +88,7 @@ GROUPS = [
 # Every public estimator, with settings that make it quick. `random_state` is an int, so that a law may fit it twice.
 ESTIMATORS = [
     JungleClassifier(n_jungles=2, max_depth=4, max_steps=20, random_state=0),
-    JungleClassifier(n_jungles=2, max_depth=3, max_steps=20, head="linear", random_state=0),
+    JungleClassifier(n_jungles=2, max_depth=3, max_steps=20, final_estimator="linear", random_state=0),
     TreeClassifier(max_depth=4, max_steps=20, random_state=0),
     InvariantFeatures(n_jungles=2, max_depth=3, max_steps=20, random_state=0),
     ClusteringForest(n_trees=2, n_leaves=20, random_state=0),
@@ -133,8 +133,10 @@ IMAGE_ESTIMATORS = [
         rank=24,
         random_state=0,
     ),
-    JungleClassifier(Rotations(4), n_jungles=3, head="linear", max_depth=3, max_steps=15, rank=24, random_state=0),
-    TreeClassifier(Reflections(), max_depth=4, max_steps=15, rank=24, split="zero", random_state=0),
+    JungleClassifier(
+        Rotations(4), n_jungles=3, final_estimator="linear", max_depth=3, max_steps=15, rank=24, random_state=0
+    ),
+    TreeClassifier(Reflections(), max_depth=4, max_steps=15, rank=24, threshold="zero", random_state=0),
     InvariantFeatures(Rotations(3), n_jungles=3, max_depth=3, max_steps=15, rank=24, extremes="both", random_state=0),
 ]
 
@@ -159,7 +161,7 @@ PIXEL_ESTIMATORS = [
         n_jungles=2,
         max_depth=2,
         rank=8,
-        head="linear",
+        final_estimator="linear",
         random_state=0,
     ),
 ]

@@ -44,7 +44,7 @@ class Method(NamedTuple):
 def _jungle(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
     small = Rotations(3, limit=15, border="edge") * Shifts(1, border="edge")
     phi = small if phi is None else phi
-    return JungleClassifier(phi, head="linear", max_depth=3, validation_fraction=0.0, **common)
+    return JungleClassifier(phi, final_estimator="linear", max_depth=3, validation_fraction=0.0, **common)
 
 
 def _tangent(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
