@@ -34,7 +34,7 @@ METHODS = {
     "RBF SVM": lambda seed: GridSearchCV(FlatSVC(), {"C": [1, 10, 100], "gamma": [0.01, 0.02, 0.04]}, cv=5, n_jobs=2),
     "jungles, no transformations, vote": lambda seed: JungleClassifier(random_state=seed),
     "jungles, vote": lambda seed: JungleClassifier(PHI, random_state=seed),
-    "jungles, linear head": lambda seed: JungleClassifier(PHI, head="linear", random_state=seed),
+    "jungles, linear head": lambda seed: JungleClassifier(PHI, final_estimator="linear", random_state=seed),
 }
 
 

@@ -31,12 +31,12 @@ METHODS: dict[str, tuple[float | None, Callable]] = {
     "TICT": (18.4, lambda seed: TreeClassifier(PHI, random_state=seed)),
     "TICJ, no transformations": (16.0, lambda seed: _jungles(None, seed)),
     "TICJ": (12.9, lambda seed: _jungles(PHI, seed)),
-    "TICJ, linear head": (None, lambda seed: _jungles(PHI, seed, head="linear")),
+    "TICJ, linear head": (None, lambda seed: _jungles(PHI, seed, final_estimator="linear")),
     "illumination divided first, vote": (None, lambda seed: _divided(seed)),
-    "illumination divided first, linear head": (None, lambda seed: _divided(seed, head="linear")),
+    "illumination divided first, linear head": (None, lambda seed: _divided(seed, final_estimator="linear")),
     "the same, one person against the rest": (
         None,
-        lambda seed: _divided(seed, head="linear", contrast="rest", max_depth=1, n_jungles=60),
+        lambda seed: _divided(seed, final_estimator="linear", targets="rest", max_depth=1, n_jungles=60),
     ),
 }
 

@@ -13,11 +13,11 @@ from invariance.jungles.dag import leaf_probabilities
 from invariance.transformations import Custom, Gamma, Illumination, Reflections, Rotations, Shifts
 from tests.jungles.toys import QUICK
 
-HEADS = ["vote", "linear", "boosting", GaussianNB()]
+FINAL_ESTIMATORS = ["vote", "linear", "boosting", GaussianNB()]
 
 
-def name_of_head(head):
-    return head if isinstance(head, str) else type(head).__name__
+def name_of(final_estimator):
+    return final_estimator if isinstance(final_estimator, str) else type(final_estimator).__name__
 
 
 def test_invariance_pays(glyphs):
@@ -33,43 +33,45 @@ def test_invariance_pays(glyphs):
         assert scores[1] > scores[0] + 0.2
 
 
-@pytest.mark.parametrize("head", HEADS, ids=name_of_head)
-def test_heads(glyphs, head):
+@pytest.mark.parametrize("final_estimator", FINAL_ESTIMATORS, ids=name_of)
+def test_final_estimators(glyphs, final_estimator):
     (images, labels), (test_images, test_labels) = glyphs
     names = np.array(["arrow", "cross", "fork", "hook", "triangle", "zigzag"])
-    model = JungleClassifier(Rotations(4), **QUICK, head=head).fit(images, names[labels])
+    model = JungleClassifier(Rotations(4), **QUICK, final_estimator=final_estimator).fit(images, names[labels])
     probabilities = model.predict_proba(test_images)
     assert probabilities.shape == (len(test_labels), 6)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
     assert probabilities.min() >= 0
     np.testing.assert_array_equal(model.predict(test_images), model.classes_[probabilities.argmax(axis=1)])
     assert model.score(test_images, names[test_labels]) > 0.75
-    assert (model.head_ is None) == (head == "vote")
+    assert (model.final_estimator_ is None) == (final_estimator == "vote")
 
 
-def test_the_given_head_is_not_touched(glyphs):
+def test_the_given_final_estimator_is_cloned(glyphs):
     (images, labels), _ = glyphs
-    head = GaussianNB()
-    JungleClassifier(**QUICK, head=head).fit(images, labels)
+    final_estimator = GaussianNB()
+    JungleClassifier(**QUICK, final_estimator=final_estimator).fit(images, labels)
     with pytest.raises(NotFittedError):
-        head.predict(np.ones((1, 4)))
+        final_estimator.predict(np.ones((1, 4)))
 
 
-@pytest.mark.parametrize("head", [*HEADS, LogisticRegression()], ids=name_of_head)
-def test_heads_learn_from_weights(head):
+@pytest.mark.parametrize("final_estimator", [*FINAL_ESTIMATORS, LogisticRegression()], ids=name_of)
+def test_final_estimators_use_sample_weights(final_estimator):
     """Labels that no image can tell: what is left to learn is how heavy the classes are."""
     rng = np.random.default_rng(0)
     images, labels = rng.random((120, 6, 6)), rng.integers(0, 2, 120)
     settings = QUICK | {"max_depth": 2, "validation_fraction": 0.0}
-    model = JungleClassifier(**settings, head=head).fit(images, labels, sample_weight=np.where(labels == 1, 50, 1))
+    model = JungleClassifier(**settings, final_estimator=final_estimator).fit(
+        images, labels, sample_weight=np.where(labels == 1, 50, 1)
+    )
     assert model.predict_proba(images)[:, 1].mean() > 0.7
 
 
-@pytest.mark.parametrize("head", HEADS, ids=name_of_head)
-def test_images_that_are_all_alike_get_the_shares_of_the_classes(head):
+@pytest.mark.parametrize("final_estimator", FINAL_ESTIMATORS, ids=name_of)
+def test_images_that_are_all_alike_get_the_shares_of_the_classes(final_estimator):
     """No filter can be learned, and still there is an answer."""
     labels = np.repeat([0, 1], [15, 5])
-    model = JungleClassifier(**QUICK, head=head).fit(np.ones((20, 5, 5)), labels)
+    model = JungleClassifier(**QUICK, final_estimator=final_estimator).fit(np.ones((20, 5, 5)), labels)
     np.testing.assert_allclose(model.predict_proba(np.ones((3, 5, 5))), np.tile([0.75, 0.25], (3, 1)), atol=1e-6)
     assert model.predict(np.ones((1, 5, 5))) == [0]
 
@@ -174,13 +176,13 @@ def test_filters_are_images_that_give_the_responses(glyphs):
 WRONG = [
     ("n_jungles", 0),
     ("n_jungles", 2.5),
-    ("head", "forest"),
-    ("head", LinearSVC()),
+    ("final_estimator", "forest"),
+    ("final_estimator", LinearSVC()),
     ("max_depth", 0),
     ("max_width", 1),
     ("max_width", "wide"),
-    ("split", "median"),
-    ("contrast", "triples"),
+    ("threshold", "median"),
+    ("targets", "triples"),
     ("smoothness", -1),
     ("smoothness", float("nan")),
     ("rank", 0),
@@ -190,7 +192,7 @@ WRONG = [
     ("validation_fraction", 1.0),
     ("patience", 0),
     ("min_samples_leaf", 0),
-    ("n_starts", 0),
+    ("n_init", 0),
     ("max_steps", 0),
     ("class_weight", "heavy"),
     ("image_shape", (16,)),

@@ -25,7 +25,7 @@ def grow(images, labels, phi, members=None, seed=0, rank=24, **changes):
         (Rotations(4), None, {}),
         (Rotations(8), [0, 3, 5], {"max_width": None}),
         (Identity(), None, {"max_width": 2, "max_depth": 8}),
-        (Shifts(1) * Illumination(), [0, 2, 9, 20], {"split": "zero"}),
+        (Shifts(1) * Illumination(), [0, 2, 9, 20], {"threshold": "zero"}),
     ],
     ids=lambda param: f"{param[0]!r}-{param[2]}",
 )

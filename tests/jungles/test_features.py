@@ -38,10 +38,12 @@ def test_the_filters_are_those_of_the_classifier(glyphs):
     (images, labels), (test_images, _) = glyphs
     settings = QUICK | {"validation_fraction": 0.0, "max_samples": 1.0}
     features = InvariantFeatures(Rotations(4), **settings, extremes="both").fit(images, labels)
-    classifier = JungleClassifier(Rotations(4), **settings, head="linear").fit(images, labels)
+    classifier = JungleClassifier(Rotations(4), **settings, final_estimator="linear").fit(images, labels)
     np.testing.assert_array_equal(features.filters_, classifier.filters_)
     responses = features.transform(test_images)
-    np.testing.assert_array_equal(classifier.head_.predict_proba(responses), classifier.predict_proba(test_images))
+    np.testing.assert_array_equal(
+        classifier.final_estimator_.predict_proba(responses), classifier.predict_proba(test_images)
+    )
 
 
 def test_the_smallest_responses_follow_the_largest(glyphs):

@@ -178,7 +178,7 @@ def test_as_good_as_the_literal_algorithm(phi, smoothness):
     assert learned.objective < 1.01 * literal
 
 
-def test_both_orders_are_tried():
+def test_both_signs_of_the_targets_are_tried():
     """Bars at any angle against none: only a filter that answers the bars can tell, whichever class is called +1."""
     rng = np.random.default_rng(0)
     bars = np.zeros((60, 13, 13))
@@ -200,13 +200,13 @@ def test_both_orders_are_tried():
         assert responses[:30].mean() > responses[30:].mean()
 
 
-def test_more_starts_are_never_worse():
+def test_more_starting_points_are_never_worse():
     twins = Twins(Rotations(6), (9, 8), n=50)
     objectives = [
         learn_filter(
-            twins.orbits, twins.targets, twins.weights, twins.geometry, 0.1, 50, n_starts, np.random.default_rng(0)
+            twins.orbits, twins.targets, twins.weights, twins.geometry, 0.1, 50, n_init, np.random.default_rng(0)
         ).objective
-        for n_starts in (1, 3, 6)
+        for n_init in (1, 3, 6)
     ]
     assert objectives == sorted(objectives, reverse=True)
 

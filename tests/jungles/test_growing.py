@@ -8,7 +8,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
 from invariance.jungles.dag import cut_below
 from invariance.jungles.filters import learn_filter, measure_geometry
-from invariance.jungles.growing import RELAXATION, Nodes, draw_targets, split_leaf, split_leaves
+from invariance.jungles.growing import RELAXATION, Nodes, split_leaves
+from invariance.jungles.splitting import draw_targets, split_leaf
 from invariance.transformations import Identity, Rotations
 from tests import reference
 from tests.jungles.toys import GROWTH, QUICK, samples_of
@@ -28,11 +29,11 @@ def two_classes(glyphs):
     return images[kept], labels[kept]
 
 
-@pytest.mark.parametrize("split", ["gain", "zero"])
-def test_a_leaf_is_split_where_it_says(two_classes, split):
+@pytest.mark.parametrize("threshold", ["gain", "zero"])
+def test_a_leaf_is_split_where_it_says(two_classes, threshold):
     samples, reduced = samples_of(*two_classes, Rotations(4))
     geometry = measure_geometry(samples.orbits, reduced.basis, (16, 16))
-    growth = GROWTH._replace(split=split)
+    growth = GROWTH._replace(threshold=threshold)
     rows = np.arange(len(samples.codes))
     found = split_leaf(samples, 0, rows, rows, geometry, growth, 0.1, np.random.default_rng(3))
 
@@ -42,7 +43,7 @@ def test_a_leaf_is_split_where_it_says(two_classes, split):
     learned = learn_filter(samples.orbits, targets, samples.weights, geometry, 0.1, growth.max_steps, 1, rng)
     np.testing.assert_array_equal(found.coordinates, learned.coordinates)
     responses = samples.orbits.largest_responses(learned.coordinates[None])[:, 0].astype(np.float64)
-    if split == "zero":
+    if threshold == "zero":
         assert found.threshold == -learned.bias
     else:
         gains = reference.information_gains(responses, samples.codes, samples.weights, 2)
@@ -92,16 +93,16 @@ def test_groups_of_two_classes_are_the_pair(two_classes):
     images, labels = two_classes
     samples, _ = samples_of(images, labels, Identity())
     rows = np.arange(len(labels))
-    for contrast in ("pairs", "groups"):
-        chosen, targets = draw_targets(samples, rows, contrast, np.random.default_rng(1))
+    for kind in ("pairs", "groups"):
+        chosen, targets = draw_targets(samples, rows, kind, np.random.default_rng(1))
         np.testing.assert_array_equal(chosen, rows)
         assert abs(np.corrcoef(targets, labels)[0, 1]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("contrast", ["pairs", "groups"])
-def test_both_contrasts_learn(glyphs, contrast):
+@pytest.mark.parametrize("targets", ["pairs", "groups"])
+def test_both_kinds_of_targets_learn(glyphs, targets):
     (images, labels), (test_images, test_labels) = glyphs
-    model = JungleClassifier(Rotations(4), **QUICK, contrast=contrast).fit(images, labels)
+    model = JungleClassifier(Rotations(4), **QUICK, targets=targets).fit(images, labels)
     assert model.score(test_images, test_labels) > 0.75
 
 
@@ -111,7 +112,7 @@ def test_trivial_splits_relax_the_smoothness(two_classes):
     few = np.concatenate([np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)[:3]])
     samples, reduced = samples_of(images[few], labels[few], Identity())
     geometry = measure_geometry(samples.orbits, reduced.basis, (16, 16))
-    growth = GROWTH._replace(split="zero")
+    growth = GROWTH._replace(threshold="zero")
     nodes = Nodes(samples, np.array([0]), None)
     splits, smoothness = split_leaves(samples, nodes, geometry, growth, 100.0, np.random.default_rng(0))
     n_tries = np.log(smoothness / 100.0) / np.log(RELAXATION)

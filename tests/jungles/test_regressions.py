@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from invariance.jungles import JungleClassifier
-from invariance.jungles.ensemble import _hold_out
+from invariance.jungles.drawing import hold_out
 from invariance.transformations import Rotations, Shifts
 
 
@@ -19,10 +19,10 @@ def make(**settings):
     return JungleClassifier(**{"n_jungles": 3, "max_depth": 4, "rank": 24, "random_state": 0} | settings)
 
 
-@pytest.mark.parametrize("head", ["vote", "linear", "boosting"])
-def test_a_class_without_weight_keeps_its_column(digits, head):
+@pytest.mark.parametrize("final_estimator", ["vote", "linear", "boosting"])
+def test_a_class_without_weight_keeps_its_column(digits, final_estimator):
     images, labels = digits
-    model = make(head=head).fit(images[:200], labels[:200], sample_weight=labels[:200] > 0)
+    model = make(final_estimator=final_estimator).fit(images[:200], labels[:200], sample_weight=labels[:200] > 0)
     probabilities = model.predict_proba(images[200:])
     assert probabilities.shape == (len(images) - 200, 3)
     others = labels[200:] > 0
@@ -31,14 +31,14 @@ def test_a_class_without_weight_keeps_its_column(digits, head):
 
 def test_boosting_learns_from_few_images(digits):
     images, labels = digits
-    model = make(head="boosting").fit(images[:90], labels[:90])
+    model = make(final_estimator="boosting").fit(images[:90], labels[:90])
     assert model.score(images[90:], labels[90:]) > 0.8
 
 
 def test_no_class_is_held_out_as_a_whole():
     codes = np.repeat([0, 1, 2], [40, 40, 2])
     for seed in range(20):
-        held_out = _hold_out(codes, 0.8, np.random.default_rng(seed))
+        held_out = hold_out(codes, 0.8, np.random.default_rng(seed))
         assert set(codes[~held_out]) == {0, 1, 2}
 
 

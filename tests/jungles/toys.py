@@ -4,8 +4,8 @@ import numpy as np
 from scipy import ndimage
 
 from invariance.jungles import JungleClassifier
-from invariance.jungles.growing import Samples
 from invariance.jungles.orbits import Orbits
+from invariance.jungles.splitting import Samples
 from invariance.transformations import reduce_operators
 
 GROWTH = JungleClassifier(max_depth=6, max_width=4, max_steps=20)._growth(n_classes=6)

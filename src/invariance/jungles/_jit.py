@@ -3,10 +3,13 @@
 import numba
 import numpy as np
 
+# Below this a class weight is what rounding leaves of 0; weights have mean 1.
+NO_WEIGHT = 1e-12
+
 
 @numba.njit(cache=True, nogil=True)
 def largest_rows(responses, best, winners):
-    """Largest of the T responses (T, n) of every sample, and which member gave it."""
+    """Find the largest of the T responses (T, n) of every sample, and the member that gave it."""
     n_members, n_samples = responses.shape
     for i in range(n_samples):
         best[i] = responses[0, i]
@@ -20,7 +23,7 @@ def largest_rows(responses, best, winners):
 
 @numba.njit(cache=True, nogil=True)
 def add_rows_by_winner(coordinates, winners, first_member, residuals, sums):
-    """sums[winner - first_member] += residual * row, for the rows (n, r) whose winner belongs to `sums` (T_p, r)."""
+    """Add residual * row to sums[winner - first_member] for the rows (n, r) whose winner belongs to `sums` (T_p, r)."""
     n_samples, rank = coordinates.shape
     n_members = sums.shape[0]
     for i in range(n_samples):
@@ -32,10 +35,10 @@ def add_rows_by_winner(coordinates, winners, first_member, residuals, sums):
 
 @numba.njit(cache=True, nogil=True)
 def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, min_samples):
-    """(threshold, information gain) of the best cut of values sorted upwards; gain -1 where no cut is possible.
+    """Find the cut of ascending values with the largest information gain: (threshold, gain); gain -1 without any cut.
 
     With W the weight of a side and w_c that of its classes, W times its entropy is W log W - Σ w_c log w_c, so moving
-    one sample across changes two terms a side.
+    one sample to the left side changes two terms per side.
     """
     left, right = np.zeros(n_classes), np.zeros(n_classes)
     for i in range(len(sorted_values)):
@@ -68,4 +71,5 @@ def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, min_s
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _x_log_x(x):
-    return x * np.log(x) if x > 1e-12 else 0.0
+    """Compute x log x; weights that are 0 up to rounding give 0."""
+    return x * np.log(x) if x > NO_WEIGHT else 0.0

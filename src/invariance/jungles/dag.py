@@ -1,4 +1,4 @@
-"""A grown tree or jungle as flat arrays: routing, coding and saving need nothing else."""
+"""A grown tree or jungle as flat arrays, and routing samples through it."""
 
 from typing import NamedTuple
 
@@ -8,12 +8,24 @@ from invariance.jungles.orbits import Orbits
 
 
 class Dag(NamedTuple):
-    """A rooted graph; node 0 is the root and every child has a higher number than its parents.
+    """A rooted directed acyclic graph; node 0 is the root, and children have higher numbers than their parents.
 
-    filters (f, r) float32: coordinates of the learned filters; members (t,): the members of Φ they are maximised over;
-    feature (n,): the filter of a node, or -1; threshold (n,): responses above go right, others left;
-    left, right (n,): children, -1 for a leaf; a node without filter but with a child hands all it has to that child;
-    layer (n,): in which layer the node came to be; histogram (n, K): weight of each class that reached the node.
+    Attributes
+    ----------
+    filters : ndarray of shape (f, r), float32
+        Coordinates of the learned filters in the reduced basis.
+    members : ndarray of shape (t,)
+        Sorted indices of the members of Φ that responses are maximised over.
+    feature : ndarray of shape (n,)
+        The filter of every node, or -1.
+    threshold : ndarray of shape (n,)
+        Samples with a larger response go right, the rest left.
+    left, right : ndarray of shape (n,)
+        Children, -1 for a leaf. A node with children but without filter passes all its samples to its left child.
+    layer : ndarray of shape (n,)
+        The layer in which the node was added.
+    histogram : ndarray of shape (n, n_classes)
+        Summed weights of the training samples that reach the node, by class.
     """
 
     filters: np.ndarray
@@ -32,36 +44,40 @@ class Dag(NamedTuple):
 
     @property
     def is_leaf(self) -> np.ndarray:
-        """Which nodes are leaves, (n,) bool."""
+        """Which nodes are leaves: (n,) bool."""
         return self.left < 0
 
     def check_loaded(self) -> None:
-        """Refuse arrays that do not describe a graph: a file may hold anything."""
+        """Raise ValueError if the arrays, read from a file, do not describe a graph."""
         n_nodes, n_filters = self.n_nodes, len(self.filters)
         nodes = np.arange(n_nodes)
         lengths = {len(array) for array in self[2:]}
         if lengths != {n_nodes} or n_nodes == 0:
-            raise ValueError("the arrays of a jungle must be equally long and not empty.")
+            raise ValueError(
+                f"the arrays of a jungle must have one length above 0; got {sorted(lengths)} for {n_nodes} nodes."
+            )
         if len(self.members) == 0 or np.any(self.members < 0) or np.any(np.diff(self.members) <= 0):
-            raise ValueError("a jungle asks for a transformation that does not exist.")
+            raise ValueError(
+                "the members of a jungle must be sorted indices of transformations, each once and none negative."
+            )
         for child in (self.left, self.right):
             if np.any((child >= 0) & (child <= nodes)) or np.any(child >= n_nodes) or np.any(child < -1):
-                raise ValueError("a node of a jungle must come before its children.")
+                raise ValueError("every node of a jungle must come before its children, and these must exist.")
         if (
             np.any((self.left < 0) != (self.right < 0))
             or np.any(self.feature < -1)
             or np.any(self.feature >= n_filters)
         ):
-            raise ValueError("a node of a jungle names a child or a filter that does not exist.")
+            raise ValueError("every node of a jungle must have two children or none, and a filter that exists or -1.")
 
 
 def route(dag: Dag, orbits: Orbits) -> np.ndarray:
-    """The leaf that every sample reaches: (n,); the orbits are those of the graph's own members of Φ."""
+    """Find the leaf that every sample reaches: (n,). The orbits are restricted to the graph's members of Φ."""
     return follow(dag, orbits)[0]
 
 
 def follow(dag: Dag, orbits: Orbits) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The leaf of every sample (n,), and for every node the rows that pass through it."""
+    """Find the leaf of every sample (n,), and the rows that pass through every node."""
     waiting: list[list[np.ndarray]] = [[] for _ in range(dag.n_nodes)]
     waiting[0] = [np.arange(orbits.n_samples)]
     visits, leaves = [], np.zeros(orbits.n_samples, np.int64)
@@ -82,7 +98,7 @@ def follow(dag: Dag, orbits: Orbits) -> tuple[np.ndarray, list[np.ndarray]]:
 
 
 def cut_below(dag: Dag, layer: int) -> Dag:
-    """The graph without the layers below `layer`; filters that no node uses any more are dropped."""
+    """Remove the layers below `layer`, and the filters that no remaining node uses."""
     kept = dag.layer <= layer
     # Nodes are numbered by layer, so what is kept is a prefix and no number changes.
     n_kept = int(kept.sum())
@@ -102,7 +118,10 @@ def cut_below(dag: Dag, layer: int) -> Dag:
 
 
 def leaf_probabilities(dag: Dag) -> np.ndarray:
-    """Class probabilities of every node (n, K): its histogram with one sample's weight of the root's shares added."""
+    """Compute class probabilities (n, K) of every node.
+
+    Histograms are smoothed by the class shares of the root with the weight of one sample.
+    """
     root = dag.histogram[0] / dag.histogram[0].sum()
     smoothed = dag.histogram + root
     return smoothed / smoothed.sum(axis=1, keepdims=True)

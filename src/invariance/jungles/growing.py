@@ -1,60 +1,46 @@
 """Growing a tree (TICT) or a jungle (TICJ) layer by layer, [Laptev15] sec. 3.3 and 3.4.
 
-Layer by layer: every impure leaf draws a pair of its classes (or parts all of them in two), learns a filter for them
-and is split; if more than M leaves are left, alike ones are merged. Growth watches the Brier score of samples held
-out: it goes on while that falls, widens M by half when it does not, stops when it has not fallen for `patience`
-layers, and keeps the best depth. If no layer is better than none, as happens where few samples are held out, it grows
-to the end: an ensemble of jungles that each know little knows more than none.
+In every layer each impure leaf is split by a filter learned for it (`splitting.py`); if there are more leaves than the
+maximum width, leaves with similar classes are merged (`merging.py`). Growth follows the Brier score of validation
+samples: it continues while the score falls, widens the maximum width by half when it does not, stops when it has not
+fallen for `patience` layers, and keeps the best depth. If no layer improves on the root, as happens with few validation
+samples, it grows to the end, since an ensemble of weak jungles is better than none.
 
-Differs from [Laptev15]: the threshold of a split may be that of largest information gain (with unbalanced nodes, zero
-leaves nearly all samples on one side); a filter may be learned for two groups of all classes instead of two classes,
-which uses every sample of the node; a smoothness that was relaxed is kept only if it made a split possible; the loss
-held out is the Brier score, which also moves when no label changes and, being bounded, does not stop growth at the
-first sample that is surely wrong.
+Differs from [Laptev15]: a reduced smoothness is kept only if it made a split possible; the validation loss is the Brier
+score, which also changes when no predicted label does and, being bounded, does not stop growth at the first sample that
+is wrong with certainty.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from invariance.jungles import _jit
 from invariance.jungles.dag import Dag, cut_below, follow, leaf_probabilities, route
-from invariance.jungles.filters import Geometry, learn_filter
+from invariance.jungles.filters import Geometry
 from invariance.jungles.merging import merge_leaves
-from invariance.jungles.orbits import Orbits
+from invariance.jungles.splitting import Growth, Samples, Split, split_leaf
 
-# What a trivial split multiplies the smoothness by, and how often it may ([Laptev15] sec. 3.3.1).
-RELAXATION = 2 / 3
-MAX_ATTEMPTS = 20
+# What the smoothness is multiplied by when a split leaves one side empty ([Laptev15] sec. 3.3.1), and the number of
+# attempts (our choice: the last one has less than a thousandth of the smoothness).
+RELAXATION, MAX_ATTEMPTS = 2 / 3, 20
+# The maximum width is multiplied by this when the validation loss stops falling (our choice).
 WIDENING = 1.5
 
 
-class Growth(NamedTuple):
-    """How to grow: the parameters of an estimator that concern one tree or jungle. `max_width` None grows a tree."""
-
-    max_depth: int
-    max_width: int | None
-    split: str
-    contrast: str
-    smoothness: float
-    min_samples_leaf: int
-    max_steps: int
-    n_starts: int
-    patience: int
-
-
-class Samples(NamedTuple):
-    """What is grown on: orbits of n samples, their class codes (n,), weights (n,), and which are held out (n,) bool."""
-
-    orbits: Orbits
-    codes: np.ndarray
-    weights: np.ndarray
-    held_out: np.ndarray
-    n_classes: int
-
-
 class Layer(NamedTuple):
-    """One row of a growth curve; the loss is NaN where nothing was held out."""
+    """One row of a growth curve.
+
+    Attributes
+    ----------
+    depth : int
+        Number of layers below the root.
+    n_leaves : int
+        Number of leaves after the layer was added.
+    max_width : int
+        The maximum number of leaves at that time; 0 if there is none.
+    loss : float
+        Brier score of the validation samples; NaN without any.
+    """
 
     depth: int
     n_leaves: int
@@ -65,10 +51,10 @@ class Layer(NamedTuple):
 def grow_jungle(
     samples: Samples, members: np.ndarray, geometry: Geometry, growth: Growth, rng, grown: Dag | None = None
 ) -> tuple[Dag, list[Layer]]:
-    """A jungle and its growth curve; `grown` is a jungle to add layers to."""
+    """Grow a jungle and return it with its growth curve; `grown` is a jungle to add layers to."""
     samples = samples._replace(orbits=samples.orbits.restrict(members))
     nodes = Nodes(samples, members, grown)
-    # Merging needs at least half as many places as there are leaves after a layer of splits.
+    # Merging is possible only if at most twice as many leaves as the maximum width are left after the splits.
     width = None if growth.max_width is None else max(growth.max_width, len(nodes.frontier))
     smoothness = growth.smoothness
     curve = [nodes.measure(width)]
@@ -89,24 +75,14 @@ def grow_jungle(
     return _count_all_samples(cut_below(nodes.freeze(), best.depth), samples), curve
 
 
-class Split(NamedTuple):
-    """A leaf to be split: its filter, the threshold, and its rows (all of them) below and above."""
-
-    node: int
-    coordinates: np.ndarray
-    threshold: float
-    below: np.ndarray
-    above: np.ndarray
-
-
 def split_leaves(samples: Samples, nodes: "Nodes", geometry, growth: Growth, smoothness: float, rng):
-    """Splits of all leaves that can be split, and the smoothness that was needed for them."""
-    splits = []
+    """Split all leaves that can be split; return the splits and the smoothness that they needed."""
+    splits: list[Split] = []
     for leaf in nodes.frontier:
         rows = np.flatnonzero(nodes.position == leaf)
         training = rows[~samples.held_out[rows]]
         is_pure = len(np.unique(samples.codes[training])) < 2
-        if is_pure or len(training) < 2 * growth.min_samples_leaf or leaf in nodes.hopeless:
+        if is_pure or len(training) < 2 * growth.min_samples_leaf or leaf in nodes.unsplittable:
             continue
         for attempt in range(MAX_ATTEMPTS):
             relaxed = smoothness * RELAXATION**attempt
@@ -116,69 +92,24 @@ def split_leaves(samples: Samples, nodes: "Nodes", geometry, growth: Growth, smo
                 smoothness = relaxed
                 break
         else:
-            nodes.hopeless.add(leaf)
+            nodes.unsplittable.add(leaf)
     return splits, smoothness
 
 
-def split_leaf(samples: Samples, leaf, rows, training, geometry, growth: Growth, smoothness, rng) -> Split | None:
-    """One try: draw classes to tell apart, learn their filter, cut the responses; None if all fall on one side."""
-    chosen, targets = draw_targets(samples, training, growth.contrast, rng)
-    learned = learn_filter(
-        samples.orbits.take(chosen),
-        targets,
-        samples.weights[chosen],
-        geometry,
-        smoothness,
-        growth.max_steps,
-        growth.n_starts,
-        rng,
-    )
-    responses = samples.orbits.take(rows).largest_responses(learned.coordinates[None])[:, 0]
-    trained_on = ~samples.held_out[rows]
-    if growth.split == "zero":
-        threshold = -learned.bias
-    else:
-        threshold = gain_threshold(
-            responses[trained_on], samples.codes[training], samples.weights[training], samples.n_classes, growth
-        )
-    # As routing does it: a Python float would be rounded to the responses' single precision first.
-    above = responses > np.float64(threshold)
-    n_above = np.count_nonzero(above[trained_on])
-    if not growth.min_samples_leaf <= n_above <= len(training) - growth.min_samples_leaf:
-        return None
-    return Split(leaf, learned.coordinates, float(threshold), rows[~above], rows[above])
-
-
-def draw_targets(samples: Samples, rows, contrast: str, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the rows to learn a filter from, and their targets in {-1, +1}.
-
-    "pairs": two classes, drawn with probability proportional to their weight among the rows ([Laptev15]);
-    "groups": all classes among the rows, parted at random into two groups of about the same number;
-    "rest": one class, drawn as for a pair, against all others.
-    """
-    presence = np.bincount(samples.codes[rows], weights=samples.weights[rows], minlength=samples.n_classes)
-    if contrast == "pairs":
-        first, second = rng.choice(samples.n_classes, size=2, replace=False, p=presence / presence.sum())
-        rows = rows[np.isin(samples.codes[rows], (first, second))]
-        return rows, np.where(samples.codes[rows] == second, 1.0, -1.0)
-    if contrast == "rest":
-        first = rng.choice(samples.n_classes, p=presence / presence.sum())
-        return rows, np.where(samples.codes[rows] == first, 1.0, -1.0)
-    present = rng.permutation(np.flatnonzero(presence))
-    return rows, np.where(np.isin(samples.codes[rows], present[: len(present) // 2]), 1.0, -1.0)
-
-
-def gain_threshold(responses, codes, weights, n_classes, growth: Growth) -> float:
-    """The cut of largest information gain, midway between two responses; infinite where every cut gains nothing."""
-    order = np.argsort(responses, kind="stable")
-    threshold, gain = _jit.best_threshold(
-        responses[order].astype(np.float64), codes[order], weights[order], n_classes, growth.min_samples_leaf
-    )
-    return threshold if gain > 0 else np.inf
-
-
 class Nodes:
-    """The graph while it grows: lists of what `Dag` holds as arrays, and the leaf of every sample."""
+    """The graph while it grows: the arrays of `Dag` as lists, and the current leaf of every sample.
+
+    Attributes
+    ----------
+    frontier : list of int
+        The current leaves.
+    position : ndarray of shape (n,)
+        The current leaf of every sample.
+    unsplittable : set of int
+        Leaves for which no attempt found a split.
+    depth : int
+        Number of layers below the root.
+    """
 
     def __init__(self, samples: Samples, members: np.ndarray, grown: Dag | None):
         self.samples = samples
@@ -190,7 +121,7 @@ class Nodes:
         self.layer: list[int] = []
         self.histogram: list[np.ndarray] = []
         self.filters: list[np.ndarray] = []
-        self.hopeless: set[int] = set()
+        self.unsplittable: set[int] = set()
         self.depth = 0
         self.position = np.zeros(len(samples.codes), np.int64)
         if grown is None:
@@ -199,23 +130,25 @@ class Nodes:
             self._take_up(grown)
 
     def _take_up(self, grown: Dag) -> None:
+        """Continue from a graph that was grown before."""
         self.feature, self.threshold = grown.feature.tolist(), grown.threshold.tolist()
         self.left, self.right, self.layer = grown.left.tolist(), grown.right.tolist(), grown.layer.tolist()
         self.filters = list(grown.filters)
         self.depth = int(grown.layer.max())
         self.position = route(grown, self.samples.orbits)
         self.frontier = np.flatnonzero(grown.is_leaf).tolist()
-        # Growth is judged by histograms of the training samples alone, as if it had never stopped.
+        # The histograms that growth uses are those of the training samples alone, as if it had never stopped.
         self.histogram = list(grown.histogram)
         for leaf in self.frontier:
             self.histogram[leaf] = self._count(np.flatnonzero(self.position == leaf))
 
     def _count(self, rows):
-        """Class weights of the training samples among the rows: (K,)."""
+        """Sum the weights of the training samples among the rows by class: (K,)."""
         rows = rows[~self.samples.held_out[rows]]
         return np.bincount(self.samples.codes[rows], self.samples.weights[rows], self.samples.n_classes)
 
     def _add(self, rows) -> int:
+        """Append a leaf that holds the rows; return its number."""
         node = len(self.feature)
         self.feature.append(-1)
         self.threshold.append(0.0)
@@ -227,10 +160,10 @@ class Nodes:
         return node
 
     def add_layer(self, splits: list[Split], max_width: int | None) -> None:
-        """Carry out the splits; merge the leaves if there are more than `max_width`."""
+        """Apply the splits, and merge leaves if there are more than `max_width`."""
         self.depth += 1
         split_nodes = {split.node for split in splits}
-        # (parent, side, rows): side None is a leaf that was not split and stays, unless it is merged with others.
+        # (parent, side, rows); side None marks a leaf that was not split, which stays unless it is merged.
         staying = [leaf for leaf in self.frontier if leaf not in split_nodes]
         leaves: list[tuple[int, list[int] | None, np.ndarray]] = [
             (leaf, None, np.flatnonzero(self.position == leaf)) for leaf in staying
@@ -249,7 +182,7 @@ class Nodes:
         ]
 
     def _join(self, leaves) -> int:
-        """One node for the leaves of a cluster; a leaf that is neither new nor merged stays what it is."""
+        """Make one node of the leaves of a cluster; a leaf that is neither new nor merged is kept."""
         if len(leaves) == 1 and leaves[0][1] is None:
             return leaves[0][0]
         node = self._add(np.concatenate([rows for _, _, rows in leaves]))
@@ -261,7 +194,7 @@ class Nodes:
         return node
 
     def measure(self, max_width: int | None) -> Layer:
-        """The growth curve's row for the layer just added."""
+        """Measure the layer just added, a row of the growth curve."""
         held_out = np.flatnonzero(self.samples.held_out)
         loss = np.nan
         if len(held_out):
@@ -271,7 +204,7 @@ class Nodes:
         return Layer(self.depth, len(self.frontier), max_width or 0, loss)
 
     def freeze(self) -> Dag:
-        """The graph so far."""
+        """Return the graph grown so far."""
         rank = self.samples.orbits.coordinates[0].shape[1]
         return Dag(
             filters=np.array(self.filters, np.float32).reshape(-1, rank),
@@ -286,7 +219,7 @@ class Nodes:
 
 
 def _count_all_samples(dag: Dag, samples: Samples) -> Dag:
-    """The finished graph with the samples held out counted in as well."""
+    """Count the validation samples in the histograms of the finished graph as well."""
     _, visits = follow(dag, samples.orbits)
     counts = [np.bincount(samples.codes[rows], samples.weights[rows], samples.n_classes) for rows in visits]
     return dag._replace(histogram=np.array(counts))

@@ -1,21 +1,35 @@
-"""Merging the leaves of a layer so that a jungle stays narrow, [Laptev15] sec. 3.3.2."""
+"""Merging leaves with similar classes so that a jungle stays narrow, [Laptev15] sec. 3.3.2."""
 
 import numpy as np
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import squareform
 
-# Farther than any two smoothed histograms can be; finite because the clustering needs it to be.
+# A distance above that of any two smoothed histograms; finite, as the clustering requires.
 FORBIDDEN = 1e9
+# The smallest class share that smooths a histogram, so that the logarithm of an absent class is finite.
+MIN_SHARE = 1e-6
 
 
 def leaf_distances(histograms: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Symmetric Kullback-Leibler divergence of the leaves' class histograms (L, K), `FORBIDDEN` between siblings.
+    """Compute symmetric Kullback-Leibler divergences between class histograms, `FORBIDDEN` between siblings.
 
-    One sample's weight of the whole layer's shares is added to each histogram, so that no logarithm is infinite.
-    parents (L,): the node that a leaf was just split from, or -1.
+    The class shares of the whole layer, with the weight of one sample, are added to each histogram, so that all
+    logarithms are finite.
+
+    Parameters
+    ----------
+    histograms : ndarray of shape (L, n_classes)
+        Class weights of the leaves.
+    parents : ndarray of shape (L,)
+        The node that a leaf was just split from, or -1.
+
+    Returns
+    -------
+    distances : ndarray of shape (L, L)
+        Symmetric, with a zero diagonal.
     """
     shares = histograms.sum(axis=0) / histograms.sum()
-    smoothed = histograms + np.maximum(shares, 1e-6)
+    smoothed = histograms + np.maximum(shares, MIN_SHARE)
     p = smoothed / smoothed.sum(axis=1, keepdims=True)
     cross = p @ np.log(p).T
     own = np.diag(cross)
@@ -27,17 +41,17 @@ def leaf_distances(histograms: np.ndarray, parents: np.ndarray) -> np.ndarray:
 
 
 def merge_leaves(histograms: np.ndarray, parents: np.ndarray, max_width: int) -> np.ndarray:
-    """Cluster number (L,) of every leaf, at most `max_width` >= 2 clusters, siblings never in one.
+    """Assign every leaf to one of at most `max_width` >= 2 clusters, never two siblings to one: (L,).
 
     Agglomerative clustering with complete linkage: the distance of two clusters is that of their farthest leaves, so
-    a cluster that would hold two siblings is at distance `FORBIDDEN`. With at most 2 `max_width` leaves, two clusters
-    that may be joined always exist: k clusters that all forbid each other hold at least k (k - 1) leaves.
+    that clusters with siblings in them are `FORBIDDEN` apart. With at most 2 `max_width` leaves two clusters that may
+    be joined always exist: k clusters of which no two may be joined hold at least k (k - 1) leaves.
     """
     n_leaves = len(histograms)
     if n_leaves <= max_width:
         return np.arange(n_leaves)
     condensed = squareform(leaf_distances(histograms, parents), checks=False)
     clusters = cut_tree(linkage(condensed, method="complete"), n_clusters=max_width)[:, 0]
-    # Numbered by their first leaf, so that the order of leaves is kept.
+    # Clusters are numbered by their first leaf, so that the order of leaves is kept.
     _, first, numbers = np.unique(clusters, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[numbers]

@@ -1,4 +1,4 @@
-"""Samples under Φ in the reduced basis: what filters are learned from and what routes samples."""
+"""Samples and all their transformations by Φ, in the reduced basis; their responses to filters."""
 
 from typing import NamedTuple
 
@@ -7,15 +7,21 @@ import numpy as np
 from invariance.jungles import _jit
 from invariance.transformations import ReducedOperators
 
-# Up to this size the orbits of few samples are kept as they are.
+# Up to this size the transformed samples are kept in memory.
 TRANSFORMED_BYTES = 256 * 2**20
 
 
 class Orbits(NamedTuple):
     """n samples z and T members of Φ, whose responses to a filter a are zᵀ R_t a.
 
-    coordinates: the samples (n, r) after each of the P alterations; matrices: the R_t (T_p, r, r) that follow each;
-    transformed: zᵀ R_t (T, n, r), kept for fewer samples than directions, where it costs less than R_t a; else None.
+    Attributes
+    ----------
+    coordinates : tuple of P ndarrays of shape (n, r)
+        The samples after each of the P alterations (the non-linear parts of Φ).
+    matrices : tuple of P ndarrays of shape (T_p, r, r)
+        The matrices R_t of the members that begin with each alteration.
+    transformed : ndarray of shape (T, n, r) or None
+        zᵀ R_t, kept if there are fewer samples than basis vectors, when it is cheaper than R_t a.
     """
 
     coordinates: tuple[np.ndarray, ...]
@@ -24,7 +30,7 @@ class Orbits(NamedTuple):
 
     @classmethod
     def of(cls, reduced: ReducedOperators, images: np.ndarray) -> "Orbits":
-        """The orbits of images (n, h, w[, c])."""
+        """Compute the orbits of images (n, h, w[, c])."""
         orbits = cls(tuple(reduced.project(images)), tuple(reduced.matrices))
         size = 4 * orbits.n_members * orbits.n_samples * reduced.rank
         if orbits.n_samples >= reduced.rank or size > TRANSFORMED_BYTES:
@@ -34,25 +40,27 @@ class Orbits(NamedTuple):
 
     @property
     def n_samples(self) -> int:
-        """How many samples there are."""
+        """Number of samples."""
         return len(self.coordinates[0])
 
     @property
     def n_members(self) -> int:
-        """How many members Φ has."""
+        """Number of members of Φ."""
         return sum(map(len, self.matrices))
 
     def take(self, rows: np.ndarray) -> "Orbits":
-        """Some of the samples."""
+        """Select samples by their row numbers."""
         return self._replace(
             coordinates=tuple(part[rows] for part in self.coordinates),
             transformed=None if self.transformed is None else self.transformed[:, rows],
         )
 
     def restrict(self, members: np.ndarray) -> "Orbits":
-        """Some of the members of Φ, by their sorted indices."""
+        """Select members of Φ by their sorted indices."""
         if members[-1] >= self.n_members:
-            raise ValueError(f"there are {self.n_members} transformations, but a jungle asks for number {members[-1]}.")
+            raise ValueError(
+                f"members of a jungle must be below {self.n_members}, the number of transformations; got {members[-1]}."
+            )
         if len(members) == self.n_members:
             return self
         kept, start = [], 0
@@ -64,7 +72,7 @@ class Orbits(NamedTuple):
         return self._replace(matrices=tuple(kept), transformed=transformed)
 
     def responses(self, coordinates: np.ndarray) -> np.ndarray:
-        """Response of every sample to one filter (r,) under every member: (T, n), in the samples' precision."""
+        """Compute the responses (T, n) of every sample to one filter (r,), in the samples' precision."""
         coordinates = np.asarray(coordinates, self.coordinates[0].dtype)
         if self.transformed is not None:
             return self.transformed @ coordinates
@@ -75,20 +83,20 @@ class Orbits(NamedTuple):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def pull_back(self, winners: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Σ_i weights_i R_tᵀ z_i with t the winner of sample i: the gradient of Σ_i weights_i response_i, (r,)."""
+        """Compute Σ_i weights_i R_tᵀ z_i, t the winner of sample i: the gradient of Σ_i weights_i response_i, (r,)."""
         if self.transformed is not None:
             return weights @ self.transformed[winners, np.arange(len(winners))]
         gradient, first_member = np.zeros(self.coordinates[0].shape[1]), 0
         for matrices, samples in zip(self.matrices, self.coordinates, strict=True):
             sums = np.zeros((len(matrices), samples.shape[1]))
             _jit.add_rows_by_winner(samples, winners, first_member, weights, sums)
-            # One product with all matrices as they lie in memory, in their precision: no copy of them is made.
+            # One product with all matrices as stored and in their precision, so that they are not copied.
             gradient += sums.ravel().astype(matrices.dtype) @ matrices.reshape(-1, matrices.shape[2])
             first_member += len(matrices)
         return gradient
 
     def largest_responses(self, filters: np.ndarray) -> np.ndarray:
-        """Largest response over Φ of every sample to every filter: (k, r) -> (n, k) float32."""
+        """Compute the largest response over Φ of every sample to every filter: (k, r) -> (n, k) float32."""
         best = np.empty((len(filters), self.n_samples), np.float32)
         winners = np.empty(self.n_samples, np.int64)
         for k, coordinates in enumerate(filters):
@@ -96,8 +104,8 @@ class Orbits(NamedTuple):
         return best.T
 
     def extreme_responses(self, filters: np.ndarray) -> np.ndarray:
-        """Largest, then smallest responses over Φ of every sample to every filter: (k, r) -> (n, 2k) float32."""
-        # In double precision: otherwise the last digits of a response would depend on the sample's place in its block.
+        """Compute the largest, then the smallest responses of every sample: (k, r) -> (n, 2k) float32."""
+        # In double precision, so that the last digits do not depend on the position of a sample in its block.
         orbits = Orbits(
             tuple(samples.astype(np.float64) for samples in self.coordinates),
             tuple(matrices.astype(np.float64) for matrices in self.matrices),

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from invariance._core.parallel import map_jobs
 from invariance._core.progress import track
 from invariance.jungles import InvariantFeatures
-from invariance.jungles.heads import fit_head
+from invariance.jungles.final_estimators import fit_final_estimator as fit_head
 from invariance.segmentation.boosted import fast_predictor
 from invariance.segmentation.dense import BANK_ALONE, context_of, predict_maps
 from invariance.segmentation.description import Description

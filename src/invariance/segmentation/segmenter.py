@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
 from invariance.jungles import InvariantFeatures
-from invariance.jungles.heads import make_head
+from invariance.jungles.final_estimators import make_final_estimator as make_head
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description

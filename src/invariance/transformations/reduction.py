@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from scipy import linalg, ndimage
+from scipy import linalg, ndimage, sparse
 
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.operators import alter, list_alterations
@@ -185,19 +185,24 @@ def _exact_eigenvectors(operators, altered, rank, seed):
 
 def _approximate_eigenvectors(operators, altered, rank, seed):
     """The same by randomised subspace iteration: M is only ever multiplied with a block of columns, never formed."""
-    altered = [part[:: -(-len(part) // N_APPROXIMATE)] for part in altered]
+    # M commutes with a group, so a start that the group maps to itself stays so from step to step. In single precision
+    # rounding would undo that in the directions of little energy, and the largest response would not be exact.
+    group = _pixel_group(operators)
+    precision = np.float32 if len(group) == 1 else np.float64
+    altered = [part[:: -(-len(part) // N_APPROXIMATE)].astype(precision, copy=False) for part in altered]
 
     def multiply(columns):
         product = np.zeros_like(columns)
         for stack, part in zip(operators.stacks, altered, strict=True):
             for matrix in stack.matrices:
-                responses = part @ _on_pixels(matrix.T, columns).astype(np.float32)
-                product += _on_pixels(matrix, (part.T @ responses).astype(np.float64))
+                responses = part @ _on_pixels(matrix.T, columns).astype(precision, copy=False)
+                product += _on_pixels(matrix, (part.T @ responses).astype(np.float64, copy=False))
         return product / (len(operators) * len(altered[0]))
 
     n_values = altered[0].shape[1]
     width = min(rank + OVERSAMPLING, n_values)
-    columns = linalg.qr(np.random.default_rng(seed).standard_normal((n_values, width)), mode="economic")[0]
+    start = np.random.default_rng(seed).standard_normal((n_values, -(-width // len(group))))
+    columns = linalg.qr(np.concatenate([_on_pixels(matrix, start) for matrix in group], axis=1), mode="economic")[0]
     for _ in range(POWER_STEPS):
         columns = linalg.qr(multiply(columns), mode="economic")[0]
     values, rotation = linalg.eigh(columns.T @ multiply(columns))
@@ -211,3 +216,18 @@ def _trace(operators, altered):
         columns = part[:: -(-len(part) // N_TRACED)].T.astype(np.float64)
         energy += sum(np.sum(_on_pixels(matrix, columns) ** 2) for matrix in stack.matrices) / columns.shape[1]
     return energy / len(operators)
+
+
+def _pixel_group(operators):
+    """List the members that only permute pixels, if these form a group; otherwise the identity alone."""
+    matrices = operators.stacks[0].matrices
+    pixels = np.arange(matrices[0].shape[0])
+    found = {}
+    for matrix in matrices:
+        is_permutation = np.array_equal(matrix.indptr, np.append(pixels, len(pixels)))
+        if is_permutation and np.allclose(matrix.data, 1) and np.array_equal(np.sort(matrix.indices), pixels):
+            found[matrix.indices.astype(np.int64).tobytes()] = matrix
+    orders = [np.frombuffer(order, np.int64) for order in found]
+    if found and all(first[second].tobytes() in found for first in orders for second in orders):
+        return list(found.values())
+    return [sparse.identity(len(pixels), format="csr")]
