@@ -9,6 +9,7 @@ FLOORS = [
     ["_core", "_version"],
     ["images"],
     ["transformations"],
+    ["trees"],
     ["descriptors"],
     ["jungles", "codebooks", "hierarchies", "tangents"],
     ["tradeoff", "segmentation"],
