@@ -34,7 +34,7 @@ def load_images(n_each=150):
 def describe(photos, labels, n_descriptors):
     """Haar descriptors of random windows, equally many per image, and the labels of their images."""
     n_each, rng = -(-n_descriptors // len(photos)), np.random.default_rng(0)
-    parts = [HaarPatches().describe(image, draw_boxes(image.shape, n_each, rng)) for image in photos]
+    parts = [HaarPatches().extract(image, draw_boxes(image.shape, n_each, rng))[0] for image in photos]
     order = rng.permutation(n_each * len(photos))[:n_descriptors]
     return np.concatenate(parts)[order], np.repeat(labels, n_each)[order]
 
@@ -111,8 +111,8 @@ def opencv_haar(image, boxes):
 def compare_extraction(photos):
     image = np.asarray(photos[0], np.float32)
     boxes = draw_boxes(image.shape, N_WINDOWS, np.random.default_rng(0))
-    HaarPatches().describe(image, boxes[:10])
-    ours, _ = best(lambda: HaarPatches().describe(image, boxes))
+    HaarPatches().extract(image, boxes[:10])[0]
+    ours, _ = best(lambda: HaarPatches().extract(image, boxes)[0])
     theirs, _ = best(lambda: opencv_haar(image, boxes), 1)
     print(
         f"Extraction on one core, Haar descriptors per second: ours {len(boxes) / ours:,.0f}, "

@@ -390,7 +390,7 @@ def haar_transform(cells):
     return transformed
 
 
-# --- codebooks: extremely randomized clustering trees, [Moosmann06] sec. 3 -------------------------------------------
+# --- extremely randomized trees, [Moosmann06] sec. 3 ------------------------------------------------------------------
 
 
 class Splitmix:
@@ -457,7 +457,7 @@ def choose_test(descriptors, labels, supervised, max_trials, min_score, midway, 
                 return best
 
 
-def grow_clustering_tree(descriptors, labels, supervised, max_trials, min_score, midway, seed):
+def grow_tree(descriptors, labels, supervised, max_trials, min_score, midway, seed):
     """{node: (feature, threshold, left, gain)} of a tree's inner nodes, grown by recursion, left child first."""
     nodes, draw, numbers = {}, Splitmix(seed), itertools.count(1)
 
@@ -479,7 +479,7 @@ def grow_clustering_tree(descriptors, labels, supervised, max_trials, min_score,
     return nodes
 
 
-def prune_clustering_tree(nodes, n_leaves, min_gain):
+def prune_tree(nodes, n_leaves, min_gain):
     """The inner nodes that stay: of those above two leaves, the one of lowest gain goes, until it need not."""
     nodes = dict(nodes)
     while nodes:
@@ -491,7 +491,7 @@ def prune_clustering_tree(nodes, n_leaves, min_gain):
     return nodes
 
 
-def walk_clustering_tree(tree, descriptor):
+def walk_tree(tree, descriptor):
     """The leaf that one descriptor reaches."""
     node = 0
     while tree.left[node] >= 0:

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from invariance.codebooks import KMeansCodebook
-from invariance.codebooks.posteriors import class_shares
 from invariance.models import ModelError, load, save
 from invariance.models._container import write_container
 from invariance.models._persistence import _describe_model
@@ -41,11 +40,6 @@ def test_posteriors_are_the_shares_of_classes_of_the_words(codebook, blobs):
         expected = [np.mean(labels[words == word] == name) for name in ("bike", "car")]
         np.testing.assert_allclose(codebook.posteriors_[word], expected)
     np.testing.assert_array_equal(codebook.purity_, codebook.posteriors_.max(axis=1))
-
-
-def test_a_word_without_samples_has_the_shares_of_all():
-    shares = class_shares(np.array([[0], [2], [2], [2]]), np.array([1, 0, 0, 1]), n_words=3, n_classes=2)
-    np.testing.assert_allclose(shares, [[0, 1], [0.5, 0.5], [2 / 3, 1 / 3]])
 
 
 def test_labels_change_no_word(codebook, blobs):

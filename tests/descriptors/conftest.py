@@ -4,7 +4,7 @@ from scipy import ndimage
 
 
 @pytest.fixture(scope="module")
-def image():
+def photo():
     """A colour image (50, 70, 3) uint8 with coarse and fine structure."""
     noise = np.random.default_rng(0).standard_normal((2, 50, 70, 3))
     mixed = noise[0] + 12 * ndimage.gaussian_filter(noise[1], (4, 4, 0))

@@ -13,12 +13,12 @@ def test_cells_of_one_colour_are_its_point_of_the_cylinder():
     image = np.repeat(np.repeat(colours[None], 4, axis=0), 4, axis=1)  # five cells of 4 x 4 pixels in a row
     hues, saturations, values = np.array([colorsys.rgb_to_hsv(*colour) for colour in colours]).T
     expected = [saturations * np.cos(2 * np.pi * hues), saturations * np.sin(2 * np.pi * hues), values]
-    np.testing.assert_allclose(ColourGrid(4, 4).describe_all(image), np.transpose(expected), atol=1e-5)
+    np.testing.assert_allclose(ColourGrid(4, 4).extract(image)[0], np.transpose(expected), atol=1e-5)
 
 
 def test_places_are_the_middles_of_the_cells(photo):
     grid = ColourGrid(step=6, size=3)
-    vectors, places = grid.describe_all(photo), grid.places(photo.shape)
+    vectors, places = grid.extract(photo)
     values = photo.max(axis=2) / 255
     for row, column in places[[0, 20, -1]].astype(int):
         index = np.flatnonzero((places == (row, column)).all(axis=1))[0]
@@ -28,12 +28,12 @@ def test_places_are_the_middles_of_the_cells(photo):
 
 def test_reds_of_both_ends_of_the_hues_are_near():
     reds = np.array([[[1.0, 0.02, 0.0], [1.0, 0.0, 0.02]]])
-    purplish, orange = ColourGrid(1, 1).describe_all(reds)
+    purplish, orange = ColourGrid(1, 1).extract(reds)[0]
     assert np.linalg.norm(purplish - orange) < 0.05
 
 
 def test_a_grey_image_has_values_only(photo):
-    vectors = ColourGrid().describe_all(photo[..., 0])
+    vectors = ColourGrid().extract(photo[..., 0])[0]
     assert vectors.dtype == np.float32
     assert not vectors[:, :2].any()
     assert vectors[:, 2].std() > 0
@@ -41,7 +41,7 @@ def test_a_grey_image_has_values_only(photo):
 
 def test_shares_of_colours_do_not_change_when_the_image_turns(photo):
     square = photo[:48, :48]
-    vectors, turned = (ColourGrid().describe_all(image) for image in (square, np.rot90(square)))
+    vectors, turned = (ColourGrid().extract(image)[0] for image in (square, np.rot90(square)))
     np.testing.assert_allclose(np.sort(vectors, axis=0), np.sort(turned, axis=0), atol=1e-5)
 
 
@@ -49,4 +49,4 @@ def test_shares_of_colours_do_not_change_when_the_image_turns(photo):
 def test_bad_settings_are_named(settings, photo):
     [name] = settings
     with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
-        ColourGrid(**settings).describe_all(photo)
+        ColourGrid(**settings).extract(photo)[0]

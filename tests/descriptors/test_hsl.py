@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from invariance.descriptors import HslPatches
-from invariance.descriptors.hsl import to_hsl
+from invariance.descriptors.cells import to_hsl
 from invariance.images import draw_boxes, resample_boxes
 from tests import reference
 
@@ -36,7 +36,7 @@ def test_grey_is_lightness_as_it_is():
 def test_windows_equal_their_slow_twin(size, channels):
     image = np.random.default_rng(0).random((30, 37, *channels))
     boxes = np.concatenate([draw_boxes(image.shape, 6, 0, 0.0), [[0, 0, 30], [0, 7, 30], [29, 36, 1], [14, 21, 16]]])
-    described = HslPatches(size).describe(image, boxes)
+    described = HslPatches(size).extract(image, boxes)[0]
     planes = to_hsl(image).reshape(30, 37, -1)
     for row, box in zip(described, boxes, strict=True):
         np.testing.assert_allclose(row, reference.cell_means(planes, box, size).ravel(), atol=1e-6)
@@ -45,17 +45,17 @@ def test_windows_equal_their_slow_twin(size, channels):
 def test_large_windows_are_what_resampling_makes_of_them(photo):
     boxes = draw_boxes(photo.shape, 60, 0, min_scale=17 / 50)
     expected = resample_boxes(to_hsl(photo), boxes, 16).reshape(60, -1)
-    np.testing.assert_allclose(HslPatches().describe(photo, boxes), expected, atol=1e-5)
+    np.testing.assert_allclose(HslPatches().extract(photo, boxes)[0], expected, atol=1e-5)
 
 
 def test_sums_over_a_large_image_keep_their_digits():
     """Where a table of float32 fails: the last pixels after millions of bright ones."""
     image = np.ones((2000, 2000), np.float32)
     image[-16:, -16:] = np.random.default_rng(0).random((16, 16))
-    [row] = HslPatches().describe(image, np.array([[1984, 1984, 16]]))
+    [row] = HslPatches().extract(image, np.array([[1984, 1984, 16]]))[0]
     np.testing.assert_allclose(row.reshape(16, 16), image[-16:, -16:], atol=1e-7)
 
 
 def test_a_window_within_a_pixel_has_its_value():
     image = np.arange(12.0).reshape(3, 4)
-    np.testing.assert_allclose(HslPatches(4).describe(image, np.array([[1, 2, 1]])), 6)
+    np.testing.assert_allclose(HslPatches(4).extract(image, np.array([[1, 2, 1]]))[0], 6)

@@ -4,6 +4,7 @@ from scipy import ndimage
 
 from invariance.descriptors.maximum_responses import MaximumResponses, bank_responses, make_bank, maximize
 from invariance.descriptors.patch_grid import standardize
+from invariance.transformations import Brightness, Contrast, Gamma, Identity, Reflections, Rotations, Scales, Shifts
 
 SCALES = (1.0, 2.0)
 N_VALUES = {"none": 39, "rotation": 12, "scale": 13, "similarity": 4}
@@ -40,17 +41,17 @@ def test_filters_sum_to_nothing_but_the_gaussians_and_absolutely_to_one():
 @pytest.mark.parametrize("invariance", N_VALUES)
 def test_every_invariance_has_its_number_of_values(photo, invariance):
     descriptor = MaximumResponses(invariance, step=5)
-    vectors = descriptor.describe_all(photo)
-    assert vectors.shape == (len(descriptor.places(photo.shape)), N_VALUES[invariance])
+    vectors, places = descriptor.extract(photo)
+    assert vectors.shape == (len(places), N_VALUES[invariance])
     assert vectors.dtype == np.float32
 
 
 @pytest.mark.parametrize("invariance", N_VALUES)
 def test_a_quarter_turn_matters_unless_it_is_maximised_over(square, invariance):
     descriptor = MaximumResponses(invariance, step=4)
-    before, after = descriptor.describe_all(square), descriptor.describe_all(np.rot90(square))
+    before, after = descriptor.extract(square)[0], descriptor.extract(np.rot90(square))[0]
     difference = np.abs(after - turned_vectors(before, 13)).max()
-    assert (difference < 1e-3) == ("rotation" in descriptor.invariances)
+    assert (difference < 1e-3) == (Rotations in descriptor.invariances)
 
 
 def test_a_maximum_over_orientation_is_that_of_a_pattern_at_any_angle():
@@ -61,7 +62,7 @@ def test_a_maximum_over_orientation_is_that_of_a_pattern_at_any_angle():
         across = np.cos(angle) * rows - np.sin(angle) * columns
         window = np.exp(-(rows**2 + columns**2) / 200)
         image = 0.5 + 0.4 * window * np.exp(-(across**2) / 18)
-        vectors.append(MaximumResponses("rotation", step=1).describe_all(image).reshape(81, 81, -1)[40, 40])
+        vectors.append(MaximumResponses("rotation", step=1).extract(image)[0].reshape(81, 81, -1)[40, 40])
     for vector in vectors:
         assert np.linalg.norm(vector - vectors[0]) < 0.05 * np.linalg.norm(vectors[0])
 
@@ -96,16 +97,41 @@ def test_maxima_are_taken_over_the_axis_named():
 
 def test_brightness_and_contrast_do_not_matter(square):
     descriptor = MaximumResponses()
-    np.testing.assert_allclose(descriptor.describe_all(0.3 * square + 0.2), descriptor.describe_all(square), atol=5e-3)
+    np.testing.assert_allclose(descriptor.extract(0.3 * square + 0.2)[0], descriptor.extract(square)[0], atol=5e-3)
 
 
 def test_flat_and_tiny_images_are_described():
-    assert not MaximumResponses().describe_all(np.full((9, 8), 0.3)).any()
-    assert np.isfinite(MaximumResponses("none").describe_all(np.eye(3))).all()
+    assert not MaximumResponses().extract(np.full((9, 8), 0.3))[0].any()
+    assert np.isfinite(MaximumResponses("none").extract(np.eye(3))[0]).all()
 
 
 def test_unknown_invariances_and_scales_are_refused(photo):
     with pytest.raises(ValueError, match="invariance must be one of 'none', .*got 'affine'"):
-        MaximumResponses("affine").describe_all(photo)
+        MaximumResponses("affine").extract(photo)[0]
     with pytest.raises(ValueError, match="scales must be a number from 0.1.*got -1"):
-        MaximumResponses(scales=(1, -1)).describe_all(photo)
+        MaximumResponses(scales=(1, -1)).extract(photo)[0]
+
+
+@pytest.mark.parametrize(
+    ("phi", "level", "uncovered"),
+    [
+        (Identity(), "none", ()),
+        (Rotations(8), "rotation", ()),
+        (Rotations(36, limit=180), "rotation", ()),
+        (Rotations(5, limit=15), "none", (Rotations,)),
+        (Rotations(2), "none", (Rotations,)),
+        (Scales(3, limit=2), "scale", ()),
+        (Scales(3, limit=1.25), "none", (Scales,)),
+        (Rotations(8) * Scales(3, limit=3), "similarity", ()),
+        (Rotations(8) * Scales(3), "rotation", (Scales,)),
+        (Reflections(), "none", (Reflections,)),
+        (Rotations(4) * Reflections(), "rotation", ()),
+        (Shifts(2) * Brightness() | Contrast(), "none", ()),
+        (Gamma() * Rotations(8), "rotation", (Gamma,)),
+    ],
+    ids=str,
+)
+def test_the_level_is_what_the_transformations_ask_for_and_no_more(phi, level, uncovered):
+    descriptor, left = MaximumResponses.for_transformations(phi, step=3)
+    assert (descriptor.invariance, descriptor.step) == (level, 3)
+    assert tuple(type(part) for part in left) == uncovered

@@ -14,11 +14,11 @@ every_side = pytest.mark.parametrize("side", [16, 24, 40, 64, 96, 240])
 
 def histograms_of(image, box):
     """The 4 x 4 histograms of 8 orientations of one window."""
-    return SiftWindows().describe(image, np.array([box])).reshape(4, 4, 8)
+    return SiftWindows().extract(image, np.array([box]))[0].reshape(4, 4, 8)
 
 
 def test_vectors_have_length_one_or_are_flat(photo):
-    described = SiftWindows().describe(photo, draw_boxes(photo.shape, 50, 0))
+    described = SiftWindows().extract(photo, draw_boxes(photo.shape, 50, 0))[0]
     np.testing.assert_allclose(np.linalg.norm(described, axis=1), 1, atol=1e-6)
     assert not histograms_of(np.full((40, 40), 0.5), [4, 4, 30]).any()
 
@@ -75,8 +75,8 @@ def test_what_is_far_outside_does_not_matter(side):
 def test_brightness_and_contrast_do_not_matter(photo):
     grey = 0.2 + 0.5 * photo[..., 0] / 255
     boxes = draw_boxes(grey.shape, 30, 0, min_scale=0.4)
-    expected = SiftWindows().describe(grey, boxes)
+    expected = SiftWindows().extract(grey, boxes)[0]
     for factor, offset in ((1, 0.2), (1.3, 0), (0.7, 0.1)):
-        found = SiftWindows().describe(factor * grey + offset, boxes)
+        found = SiftWindows().extract(factor * grey + offset, boxes)[0]
         assert np.einsum("nd,nd->n", found, expected).min() > 0.998
     assert np.einsum("nd,nd->n", expected[1:], expected[:-1]).max() < 0.998

@@ -79,13 +79,13 @@ def test_a_cache_gives_the_same_distances_and_is_read_again(textures, few_words,
 
 def test_columns_of_shapes_turn_with_the_image_and_do_not_see_its_light():
     image = ndimage.gaussian_filter(np.random.default_rng(0).random((50, 60)), 1.5).astype(np.float32)
-    shares = ShapeColumns().describe_all(image)
+    shares = ShapeColumns().extract(image)[0]
     assert shares.shape == (1, 1296)
     assert shares.sum() == pytest.approx(1)
-    np.testing.assert_allclose(ShapeColumns().describe_all(np.rot90(image)), shares, atol=2e-3)
-    np.testing.assert_allclose(ShapeColumns().describe_all(0.5 * image + 0.3), shares, atol=2e-3)
-    assert np.abs(ShapeColumns().describe_all(-image) - shares).max() > 0.01
-    assert np.abs(ShapeColumns(normalize_width=6.0).describe_all(image) - shares).max() > 1e-4
+    np.testing.assert_allclose(ShapeColumns().extract(np.rot90(image))[0], shares, atol=2e-3)
+    np.testing.assert_allclose(ShapeColumns().extract(0.5 * image + 0.3)[0], shares, atol=2e-3)
+    assert np.abs(ShapeColumns().extract(-image)[0] - shares).max() > 0.01
+    assert np.abs(ShapeColumns(normalize_width=6.0).extract(image)[0] - shares).max() > 1e-4
 
 
 def test_shapes_are_told_apart():

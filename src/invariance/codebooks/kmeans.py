@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from invariance._core.checks import check_choice, check_count
 from invariance._core.randomness import make_rng
-from invariance.codebooks.posteriors import class_shares
 from invariance.images import encode_labels
+from invariance.trees import class_shares
 
 INITS = ("k-means++", "random")
 

@@ -1,23 +1,27 @@
-"""Colours everywhere: the mean colour of small cells on a grid."""
-
-from collections.abc import Sequence
+"""Colours on a grid: the mean colours of small cells."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_count
-from invariance.descriptors.dense_sift import grid_boxes, to_hsv
-from invariance.descriptors.hsl import check_image
-from invariance.descriptors.summed_areas import describe_cells
+from invariance.descriptors.cells import describe_cells
+from invariance.descriptors.dense_sift import to_hsv
+from invariance.descriptors.protocol import GridDescriptor, grid_windows, window_centres
+from invariance.images import check_image
+from invariance.transformations import Reflections, Rotations, Shifts
 
 
-class ColourGrid(BaseEstimator):
+class ColourGrid(GridDescriptor):
     """The mean HSV colour of small square cells on a regular grid, for visual words of colour, [Varma07] sec. 4.2.
 
     Parameters
     ----------
-    step : pixels from one cell to the next; size : the cells' side in pixels
+    step : int, default=4
+        Pixels from one cell to the next.
+    size : int, default=4
+        Side of a cell in pixels.
 
+    Notes
+    -----
     Hue is an angle, and means little where saturation is low: a colour is the point (saturation · cos hue,
     saturation · sin hue, value) of the colour cylinder, so that both ends of the hues meet and greys have no hue.
     """
@@ -27,21 +31,13 @@ class ColourGrid(BaseEstimator):
         self.size = size
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vectors unchanged, once their places are forgotten: all but the shares of colours."""
-        return ("position", "rotation", "shape")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow."""
+        return (Shifts, Rotations, Reflections)
 
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The cells of an image (h, w) or (h, w, 3 or 4) as float32 (n, 3)."""
+    def _extract(self, image):
         hue, saturation, value = np.moveaxis(to_hsv(check_image(image)), 2, 0)
         angle = 2 * np.pi * hue
-        planes = np.dstack([saturation * np.cos(angle), saturation * np.sin(angle), value])
-        return describe_cells(planes.astype(np.float32), self._boxes(planes.shape), 1)
-
-    def places(self, shape: Sequence[int]) -> np.ndarray:
-        """Row and column of the middles of the cells: (n, 2)."""
-        boxes = self._boxes(shape)
-        return boxes[:, :2] + (boxes[:, 2:] - 1) / 2
-
-    def _boxes(self, shape: Sequence[int]) -> np.ndarray:
-        return grid_boxes(shape, check_count("size", self.size), self.step)
+        planes = np.dstack([saturation * np.cos(angle), saturation * np.sin(angle), value]).astype(np.float32)
+        cells = grid_windows(planes.shape, check_count("size", self.size), self.step)
+        return describe_cells(planes, cells, 1), window_centres(cells)

@@ -1,31 +1,35 @@
-"""SIFT everywhere: at every place of a grid, in windows of a few fixed sizes."""
+"""SIFT on a grid: at every place, in windows of a few fixed sizes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_choice, check_count
-from invariance.descriptors.hsl import check_image, check_range
+from invariance.descriptors.protocol import DrawRows, GridDescriptor, grid_windows, window_centres
 from invariance.descriptors.sift import SiftWindows
-from invariance.images import to_grey
+from invariance.images import check_image, check_range, to_grey
+from invariance.transformations import Brightness, Contrast, Shifts
 
 CHANNELS = ("grey", "hsv", "opponent")
 
 
-class DenseSift(BaseEstimator):
+class DenseSift(GridDescriptor):
     """The SIFT of windows on a regular grid, for visual words of shape, [Varma07] sec. 4.2 and 4.3.
 
     Parameters
     ----------
-    step : pixels from one window to the next
-    radii : half the sides of the windows, in pixels; each place of the grid where it fits has one window a radius
-    channels : "grey" (the paper's AppGray), 128 values; "hsv", the SIFTs of hue, saturation and value one after the
-        other (its AppColour); "opponent", those of red minus green, yellow minus blue, and grey: 384 values
+    step : int, default=6
+        Pixels from one window to the next.
+    radii : sequence of int, default=(8, 12, 16, 24)
+        Half the sides of the windows, in pixels. Every place of the grid has one window per radius that fits.
+    channels : {"grey", "hsv", "opponent"}, default="grey"
+        "grey" (the paper's AppGray) gives 128 values; "hsv" the SIFTs of hue, saturation and value side by side (its
+        AppColour); "opponent" those of red minus green, yellow minus blue, and grey: 384 values.
 
-    A grey image has colour without saturation. Hue jumps at red: its SIFT sees an edge between reds of either end,
-    which "opponent" does not.
+    Notes
+    -----
+    Vectors are ordered radius by radius. A grey image has colour without saturation. Hue jumps at red: its SIFT sees an
+    edge between reds of either end, which "opponent" does not.
     """
 
     def __init__(self, step: int = 6, radii: Sequence[int] = (8, 12, 16, 24), channels: str = "grey"):
@@ -34,53 +38,34 @@ class DenseSift(BaseEstimator):
         self.channels = channels
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vectors unchanged, up to rounding; position is that of windows that follow."""
-        return ("position", "brightness", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow; light not in "hsv"."""
+        return (Shifts,) if self.channels == "hsv" else (Shifts, Brightness, Contrast)
 
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The windows of an image (h, w) or (h, w, 3 or 4) as float32 (n, 128) or (n, 384), radius by radius."""
-        return self.describe_some(image, slice(None))
+    def _extract(self, image):
+        windows = self._windows(np.shape(image))
+        return self._describe(image, windows), window_centres(windows)
 
-    def describe_some(self, image: np.ndarray, rows: Any) -> np.ndarray:
-        """Some rows of `describe_all`, in the time that so many windows take."""
+    def _extract_some(self, image: np.ndarray, draw_rows: DrawRows) -> np.ndarray:
+        """The vectors of some rows, in the time that as many windows take."""
+        windows = self._windows(np.shape(image))
+        return self._describe(image, windows[draw_rows(len(windows))])
+
+    def _describe(self, image, windows):
         channels = check_choice("channels", self.channels, CHANNELS)
-        image = check_image(image)
-        boxes = self._boxes(image.shape)[rows]
-        return np.hstack([SiftWindows().describe(plane, boxes) for plane in split_channels(image, channels)])
+        planes = split_channels(check_image(image), channels)
+        return np.hstack([SiftWindows().extract(plane, windows)[0] for plane in planes])
 
-    def places(self, shape: Sequence[int]) -> np.ndarray:
-        """Row and column of the middles of the windows: (n, 2)."""
-        boxes = self._boxes(shape)
-        return boxes[:, :2] + (boxes[:, 2:] - 1) / 2
-
-    def _boxes(self, shape: Sequence[int]) -> np.ndarray:
+    def _windows(self, shape: Sequence[int]) -> np.ndarray:
+        """All windows (n, 3) of an image, radius by radius."""
         radii = [check_count("radii", radius) for radius in self.radii]
         if not radii:
             raise ValueError(f"radii must name at least one window size; got {self.radii!r}.")
-        return np.concatenate([grid_boxes(shape, 2 * radius, self.step) for radius in radii])
-
-
-def grid_boxes(shape: Sequence[int], side: int, step: int) -> np.ndarray:
-    """Windows of one side, every `step` pixels, in the middle of an image (h, w, ...): (n, 3) of top, left, side.
-
-    There are none if the image is smaller than a window.
-    """
-    step = check_count("step", step)
-    tops, lefts = (_spread(length - side, step) for length in shape[:2])
-    corners = np.stack(np.meshgrid(tops, lefts, indexing="ij"), axis=-1).reshape(-1, 2)
-    return np.column_stack([corners, np.full(len(corners), side)])
-
-
-def _spread(room: int, step: int) -> np.ndarray:
-    """Places from 0 to `room`, `step` apart, with what is left over shared by both ends."""
-    if room < 0:
-        return np.empty(0, np.int64)
-    return np.arange(room % step // 2, room + 1, step)
+        return np.concatenate([grid_windows(shape, 2 * radius, self.step) for radius in radii])
 
 
 def to_hsv(image: np.ndarray) -> np.ndarray:
-    """A checked float32 image as (h, w, 3) of hue, saturation and value in [0, 1]; grey has no hue and saturation."""
+    """Convert a checked float32 image to hue, saturation and value in [0, 1]; grey has no hue and no saturation."""
     import cv2
 
     hue, saturation, value = cv2.split(cv2.cvtColor(_in_colour(image), cv2.COLOR_RGB2HSV))

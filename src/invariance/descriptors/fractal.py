@@ -8,32 +8,42 @@ from collections.abc import Iterable
 
 import numpy as np
 from scipy import fft, ndimage
-from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_choice, check_number
 from invariance.descriptors.maximum_responses import bank_responses, maximize
 from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize
+from invariance.descriptors.protocol import GridDescriptor
+from invariance.transformations import Brightness, Contrast, Reflections, Rotations, Shifts
 
 SCALES = (1.0, 2.0, 4.0)
 N_ORIENTATIONS = 6
-KINDS = {"rotation": ("rotation",), "bilipschitz": ("rotation", "scale", "affine", "bilipschitz")}
+KINDS = ("rotation", "bilipschitz")
 # Added to every measure, so that flat places have a logarithm: a hundredth of an image's deviation.
 FLOOR = 0.01
 
 
-class FractalFeatures(BaseEstimator):
-    """Fractal dimensions, alone or with lengths, of light, gradients and filter responses, `step` pixels apart.
+class FractalFeatures(GridDescriptor):
+    """Fractal dimensions, alone or with lengths, of light, gradients and filter responses on a regular grid.
 
     Parameters
     ----------
-    kind : "bilipschitz", the dimensions D, 14 values: of the light, of the gradient, nine of edges, bright and dark
-        bars (maximal over orientation) and three of spots. "rotation", 27 values: twice the dimensions, and the
+    kind : {"bilipschitz", "rotation"}, default="bilipschitz"
+        "bilipschitz" gives the dimensions D, 14 values: of the light, of the gradient, nine of edges, bright and dark
+        bars (maximal over orientation) and three of spots. "rotation" gives 27 values: twice the dimensions, and the
         logarithms of the lengths L, which vary about twice as much, of all but the light.
-    radii : radii of the balls in pixels; log μ is fitted by a line in log r. The unit of length is the mean of
-        log r, where errors of D and L do not depend on each other.
+    step : int, default=4
+        Pixels from one place to the next.
+    radii : iterable of float, default=(1, 2, 3, 4, 6, 8)
+        Radii of the balls in pixels; log μ is fitted by a line in log r. The unit of length is the mean of log r, where
+        errors of D and L do not depend on each other.
 
+    Notes
+    -----
     Images are brought to mean 0 and deviation 1. Which measures serve, and that lengths come with dimensions, is
     our own choice, by accuracy on textures; [VarmaGarg07] may take others.
+
+    Dimensions ignore zooms and other smooth maps in the limit of small radii only. At the radii of pixels they change
+    less than lengths do, but they change, so that neither kind declares them as invariances.
     """
 
     def __init__(self, kind: str = "bilipschitz", step: int = 4, radii: Iterable[float] = (1, 2, 3, 4, 6, 8)):
@@ -42,19 +52,16 @@ class FractalFeatures(BaseEstimator):
         self.radii = radii
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vectors unchanged, if their positions follow; all but rotation nearly and for small areas."""
-        return (*KINDS[check_choice("kind", self.kind, tuple(KINDS))], "brightness", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow."""
+        return (Shifts, Rotations, Reflections, Brightness, Contrast)
 
-    def places(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The positions (n, 2) of the vectors, rows and columns."""
-        return grid_places(shape, self.step)
-
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The vectors (n, 14 or 27) float32 of an image (h, w) or (h, w, 3 or 4)."""
-        is_dimension = check_choice("kind", self.kind, tuple(KINDS)) == "bilipschitz"
-        dimensions, lengths = fit_growth(make_measures(standardize(image)), tuple(self.radii), self.step)
-        return dimensions if is_dimension else np.hstack([2 * dimensions, lengths[:, 1:]])
+    def _extract(self, image):
+        is_dimension = check_choice("kind", self.kind, KINDS) == "bilipschitz"
+        plane = standardize(image)
+        dimensions, lengths = fit_growth(make_measures(plane), tuple(self.radii), self.step)
+        vectors = dimensions if is_dimension else np.hstack([2 * dimensions, lengths[:, 1:]])
+        return vectors, grid_places(plane.shape, self.step)
 
 
 def make_measures(plane: np.ndarray) -> np.ndarray:

@@ -1,38 +1,47 @@
 """Geometric blur: the edges around a point, seen the less sharply the farther they are from it."""
 
-import os
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
 from invariance._core.checks import check_count, check_number
 from invariance._core.parallel import iterate_jobs
-from invariance.descriptors.hsl import check_image, check_range
-from invariance.images import read_image, to_grey
+from invariance.descriptors.protocol import GridDescriptor
+from invariance.images import check_image, check_range, to_grey
+from invariance.transformations import Brightness, Contrast, Shifts
 
+# Standard deviation in pixels of the blur before edges are measured.
 EDGE_WIDTH = 1.5
 # Bytes of a block of squared distances between features, to stay in the cache.
 BLOCK_BYTES = 2**20
 
 
-class GeometricBlur(BaseEstimator):
+class GeometricBlur(GridDescriptor):
     """Features at edge points of an image, [Berg01], [Varma07] sec. 4.3: GB, and with `distortion` GBDist.
 
     Parameters
     ----------
-    n_points : features an image, at most; edge points are drawn by their strength
-    radii : distances from a feature's point, in pixels, of the rings on which edges are read
-    n_orientations : channels of edges; each responds to edges of one direction, of either sign
-    blur, min_blur : the edges at distance r are blurred with width blur * r + min_blur
-    distortion : what the place of a feature counts: the vector goes on with its row and column, relative to the
-        image's middle, in units of the image's diagonal, times this
-    random_state : seed of the points; the same points in the same image every time
+    n_points : int, default=100
+        Maximum number of features per image; edge points are drawn by their strength.
+    radii : sequence of float, default=(0, 4, 8, 16, 28, 44)
+        Distances from a feature's point, in pixels, of the rings on which edges are read.
+    n_orientations : int, default=4
+        Channels of edges; each responds to edges of one direction, of either sign.
+    blur, min_blur : float, default=0.5 and 1.0
+        The edges at distance r are blurred with width blur * r + min_blur.
+    distortion : float, default=0.0
+        Weight of the place of a feature: the vector is continued by its row and column, relative to the image's
+        middle, in units of the image's diagonal, times this.
+    random_state : int, default=0
+        Seed of the points; an image has the same points every time.
 
-    A ring has 12 readings, small ones fewer. Features have length 1 before the place is appended.
+    Notes
+    -----
+    A ring has 12 readings, small ones fewer. Features have length 1 before the place is appended. Every image has at
+    least one feature. Smooth deformations change features little, the less the nearer they are to the point.
 
     Differs from [Varma07], where a distortion of first order is added to the distance of features: here both are
     squared and summed, so that they are one Euclidean distance, and matching is one matrix product.
@@ -57,15 +66,14 @@ class GeometricBlur(BaseEstimator):
         self.random_state = random_state
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What changes the matching of two images little."""
-        return ("deformation", "contrast") if self.distortion else ("deformation", "position", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow."""
+        return (Brightness, Contrast) if self.distortion else (Shifts, Brightness, Contrast)
 
-    def describe_all(self, image: Any) -> np.ndarray:
-        """Features float32 (n, D) of an image (h, w) or (h, w, 3 or 4), or its path; at least one."""
+    def _extract(self, image):
         import cv2
 
-        image = check_image(read_image(image) if isinstance(image, str | os.PathLike) else image)
+        image = check_image(image)
         edges = orient_edges(check_range(to_grey(image)), check_count("n_orientations", self.n_orientations))
         points = draw_points(edges.sum(axis=2), check_count("n_points", self.n_points), self.random_state)
         blur, min_blur = check_number("blur", self.blur, 0), check_number("min_blur", self.min_blur, 0)
@@ -77,9 +85,9 @@ class GeometricBlur(BaseEstimator):
         features = normalize(np.concatenate(readings, axis=1), copy=False)
         distortion = check_number("distortion", self.distortion, 0)
         if not distortion:
-            return features
+            return features, points.astype(float)
         relative = (points - (np.array(edges.shape[:2]) - 1) / 2) / np.hypot(*edges.shape[:2])
-        return np.hstack([features, (distortion * relative).astype(np.float32)])
+        return np.hstack([features, (distortion * relative).astype(np.float32)]), points.astype(float)
 
 
 def orient_edges(grey: np.ndarray, n_orientations: int) -> np.ndarray:
@@ -136,10 +144,23 @@ def _read(planes: np.ndarray, points: np.ndarray, offsets: np.ndarray) -> np.nda
 def match_distances(
     images: Sequence[np.ndarray], others: Sequence[np.ndarray] | None = None, n_jobs: int | None = None
 ) -> np.ndarray:
-    """D(I -> J) + D(J -> I) with D(I -> J) = mean_i min_j |F_i - F_j|, [Varma07] sec. 4.3: (m, n) float64.
+    """Distances of images by matching their features, [Varma07] sec. 4.3.
 
-    Images are their features, arrays (n_i, D) of at least one. `others` are the columns; without them the images
-    are compared with each other, each pair once.
+    The distance is D(I -> J) + D(J -> I), with D(I -> J) the mean over the features of I of the Euclidean distance to
+    the nearest feature of J.
+
+    Parameters
+    ----------
+    images : sequence of ndarray of shape (n_i, n_values)
+        The features of every image, at least one.
+    others : sequence of ndarray or None, default=None
+        The features of the images to compare with; None compares the images with each other, each pair once.
+    n_jobs : int or None, default=None
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_images, n_others), float64
     """
     columns = images if others is None else others
     gallery = stack_features(columns)

@@ -5,29 +5,39 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from invariance._core.checks import check_count, check_number
 from invariance._core.parallel import map_jobs
-from invariance.descriptors.hsl import check_image, check_range
-from invariance.images import read_image, to_grey
+from invariance.descriptors.protocol import GridDescriptor
+from invariance.images import check_image, check_range, read_image, to_grey
+from invariance.transformations import Brightness, Contrast
 
 RANGES = (180, 360)
 # Of the thresholds of Canny's edge detector, the lower one is this share of the upper one, as in Matlab.
 HYSTERESIS = 0.4
 
 
-class GradientPyramid(TransformerMixin, BaseEstimator):
-    """Images as pyramids of histograms of the orientations at their edges, [Bosch07], [Varma07] sec. 4.3.
+class GradientPyramid(TransformerMixin, GridDescriptor):
+    """Pyramids of histograms of the orientations at the edges of an image (PHOG), [Bosch07], [Varma07] sec. 4.3.
+
+    It describes an image as a whole: `extract` gives one vector, and `transform` those of many images.
 
     Parameters
     ----------
-    range : 360 tells dark-to-light from light-to-dark (the paper's Shape360), 180 does not (Shape180)
-    n_bins : how many orientations are told apart
-    levels : level l has 2^l x 2^l cells; the finest counts most, as in `WordHistograms`
-    edge_share : the share of pixels whose gradient is strong enough to begin an edge
-    n_jobs : threads
+    orientation_range : {180, 360}, default=180
+        360 distinguishes dark-to-light from light-to-dark edges (the paper's Shape360), 180 does not (Shape180).
+    n_bins : int, default=20
+        Number of orientations.
+    levels : int, default=4
+        Number of levels; level l has 2^l x 2^l cells, and the finest counts most, as in `BagOfFeatures`.
+    edge_share : float, default=0.3
+        Share of pixels whose gradient is strong enough to begin an edge.
+    n_jobs : int or None, default=None
+        Number of threads of `transform`.
 
+    Notes
+    -----
     Edges are Canny's. Each edge pixel gives the strength of its gradient (Sobel) to the two nearest bins, shared by how
     near they are. Each level sums to its weight and all to 1, so a chi² or intersection distance between two vectors is
     the weighted sum of the levels' distances. An image without edges is spread evenly over all bins.
@@ -35,47 +45,61 @@ class GradientPyramid(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        range: int = 180,
+        orientation_range: int = 180,
         n_bins: int = 20,
         levels: int = 4,
         edge_share: float = 0.3,
         n_jobs: int | None = None,
     ):
-        self.range = range
+        self.orientation_range = orientation_range
         self.n_bins = n_bins
         self.levels = levels
         self.edge_share = edge_share
         self.n_jobs = n_jobs
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vector unchanged, up to rounding."""
-        return ("brightness", "contrast", "negative") if self.range == 180 else ("brightness", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vector unchanged."""
+        return (Brightness, Contrast)
 
-    def fit(self, images=None, y=None) -> "GradientPyramid":
-        """There is nothing to learn."""
+    def fit(self, images: Any = None, y: Any = None) -> "GradientPyramid":
+        """Do nothing: there is nothing to learn."""
         return self
 
     def transform(self, images: Sequence[Any]) -> np.ndarray:
-        """Images (arrays or paths, any sizes) as float32 (n, n_bins * (1 + 4 + 16 + ...))."""
-        return np.stack(map_jobs(self.describe_image, images, self.n_jobs, "describing images"))
+        """Describe images.
 
-    def describe_image(self, image: Any) -> np.ndarray:
-        """One image (h, w) or (h, w, 3 or 4), or its path, as a float32 vector, level by level, row by row."""
-        if self.range not in RANGES:
-            raise ValueError(f"range must be 180 or 360 degrees; got {self.range!r}.")
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_bins * (1 + 4 + 16 + ...)), float32
+        """
+        return np.concatenate(map_jobs(self._vector, images, self.n_jobs, "describing images"))
+
+    def _vector(self, image: Any) -> np.ndarray:
+        """The vector (1, n_values) of an image or of its path."""
+        return self._extract(read_image(image) if isinstance(image, str | os.PathLike) else image)[0]
+
+    def _extract(self, image):
+        if self.orientation_range not in RANGES:
+            raise ValueError(f"orientation_range must be 180 or 360 degrees; got {self.orientation_range!r}.")
         n_bins, levels = check_count("n_bins", self.n_bins, 2), check_count("levels", self.levels)
         share = check_number("edge_share", self.edge_share, 0, 1)
-        image = check_image(read_image(image) if isinstance(image, str | os.PathLike) else image)
-        votes = vote_orientations(check_range(to_grey(image)), self.range, n_bins, share)
+        grey = check_range(to_grey(check_image(image)))
+        votes = vote_orientations(grey, self.orientation_range, n_bins, share)
         sums = [sum_cells(votes, 2**level, n_bins) for level in range(levels)]
         weights = 2.0 ** (np.maximum(np.arange(levels), 1) - levels)
         parts = [weight * _shares(of_level) for weight, of_level in zip(weights, sums, strict=True)]
-        return np.concatenate(parts).astype(np.float32)
+        return np.concatenate(parts).astype(np.float32)[None], (np.array([grey.shape]) - 1) / 2
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True  # images, never flat rows
         return tags
 
 

@@ -9,27 +9,54 @@ from functools import lru_cache
 
 import numpy as np
 from scipy import fft
-from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize, weber_contrast
+from invariance.descriptors.protocol import GridDescriptor, uncovered_parts
+from invariance.transformations import (
+    Brightness,
+    Contrast,
+    Reflections,
+    Rotations,
+    Scales,
+    Shifts,
+    TransformationSet,
+)
+from invariance.transformations.sets import parts_of
 
-INVARIANCES = {"none": (), "rotation": ("rotation",), "scale": ("scale",), "similarity": ("rotation", "scale")}
-# Edges and bars are so many times as long as they are wide, and filters end after so many widths.
+# What each level ignores besides shifts, brightness and contrast. The orientations are their own mirror images.
+LEVELS: dict[str, tuple[type[TransformationSet], ...]] = {
+    "none": (),
+    "rotation": (Rotations, Reflections),
+    "scale": (Scales,),
+    "similarity": (Rotations, Reflections, Scales),
+}
+# The default filters span a factor of four in scale, two either way: zooms of a smaller limit are not worth it.
+WIDE = 2.0
+# Edges and bars are three times as long as wide, as in MR8; filters end after six widths.
 ELONGATION = 3.0
 REACH = 6.0
 
 
-class MaximumResponses(BaseEstimator):
-    """Filter responses at positions `step` pixels apart, maximised over what should not matter.
+class MaximumResponses(GridDescriptor):
+    """Filter responses on a regular grid, maximised over the transformations that should not matter.
 
     Parameters
     ----------
-    invariance : "none", all responses: edges and bars at each scale and orientation, round filters at each scale (39
-        values by default); "rotation", maxima over orientation (12); "scale", over scale (13); "similarity", both (4).
-    scales : standard deviations of the filters across, in pixels; n_orientations : orientations in half a turn.
-    gaussians : whether the responses to Gaussians are among the values, as in MR8.
+    invariance : {"none", "rotation", "scale", "similarity"}, default="rotation"
+        "none" keeps all responses: edges and bars at each scale and orientation, round filters at each scale (39 values
+        by default); "rotation" keeps maxima over orientation (12), "scale" over scale (13), "similarity" over both (4).
+    step : int, default=4
+        Pixels from one place to the next.
+    scales : iterable of float, default=(1.0, 2.0, 4.0)
+        Standard deviations of the filters across, in pixels.
+    n_orientations : int, default=6
+        Orientations in half a turn.
+    gaussians : bool, default=False
+        Whether the responses to Gaussians are among the values, as in MR8.
 
+    Notes
+    -----
     Images are brought to mean 0 and deviation 1, the absolute values of a filter sum to 1, vectors are brought to a
     contrast by Weber's law. Beyond its border an image is its mirror image. Turned by half a turn an edge changes its
     sign: over orientation it is the absolute value that is maximised. Of bars the maximum over orientation is kept for
@@ -53,31 +80,74 @@ class MaximumResponses(BaseEstimator):
         self.n_orientations = n_orientations
         self.gaussians = gaussians
 
+    @classmethod
+    def for_transformations(
+        cls, phi: TransformationSet, **settings
+    ) -> "tuple[MaximumResponses, tuple[TransformationSet, ...]]":
+        """Choose the level of invariance that Φ asks for, and no more.
+
+        Parameters
+        ----------
+        phi : TransformationSet
+            The level ignores rotations if Φ has `Rotations` of at least three angles over the full circle (`limit` is
+            None or 180), and scale if Φ has `Scales` of a `limit` of at least 2.
+        **settings
+            Other parameters of the descriptor.
+
+        Returns
+        -------
+        descriptor : MaximumResponses
+        uncovered : tuple of TransformationSet
+            The parts of Φ that the descriptor does not ignore, such as rotations by a few degrees.
+        """
+        parts = parts_of(phi)
+        turns, zooms = any(map(_is_full_circle, parts)), any(map(_is_wide, parts))
+        levels = {(False, False): "none", (True, False): "rotation", (False, True): "scale", (True, True): "similarity"}
+        descriptor = cls(levels[turns, zooms], **settings)
+        return descriptor, uncovered_parts(descriptor, phi)
+
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vectors unchanged, if their positions follow."""
-        invariance = check_choice("invariance", self.invariance, tuple(INVARIANCES))
-        return (*INVARIANCES[invariance], "brightness", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow."""
+        level = check_choice("invariance", self.invariance, tuple(LEVELS))
+        return (Shifts, *LEVELS[level], Brightness, Contrast)
 
-    def places(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The positions (n, 2) of the vectors, rows and columns."""
-        return grid_places(shape, self.step)
-
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The vectors (n, D) float32 of an image (h, w) or (h, w, 3 or 4)."""
-        invariance = check_choice("invariance", self.invariance, tuple(INVARIANCES))
+    def _extract(self, image):
+        invariance = check_choice("invariance", self.invariance, tuple(LEVELS))
         scales = tuple(self.scales)
         responses = bank_responses(standardize(image), scales, self.n_orientations)
         rows, columns = (grid_lines(length, self.step) for length in responses.shape[1:])
         chosen = responses[:, rows[:, None], columns].reshape(len(responses), -1)
         maxima = maximize(chosen, invariance, len(scales), self.gaussians)
-        return weber_contrast(np.ascontiguousarray(maxima.T))
+        return weber_contrast(np.ascontiguousarray(maxima.T)), grid_places(responses.shape[1:], self.step)
+
+
+def _is_full_circle(part: TransformationSet) -> bool:
+    """Whether a set is of rotations all around, and not of half turns or of a few degrees."""
+    return isinstance(part, Rotations) and part.n >= 3 and (part.limit is None or part.limit >= 180)
+
+
+def _is_wide(part: TransformationSet) -> bool:
+    """Whether a set is of zooms over the range of scales that the filters span."""
+    return isinstance(part, Scales) and part.n >= 2 and part.limit >= WIDE
 
 
 def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: int) -> np.ndarray:
-    """Responses (2 S T + 2 S, h, w) float32 of a plane (h, w) to the bank of S scales and T orientations.
+    """Responses of a plane to the bank of filters.
 
-    In this order: edges (S, T), bars (S, T), Gaussians (S), Laplacians (S).
+    Parameters
+    ----------
+    plane : ndarray of shape (h, w)
+        A standardized grey image.
+    scales : iterable of float
+        S standard deviations.
+    n_orientations : int
+        T orientations.
+
+    Returns
+    -------
+    ndarray of shape (2 S T + 2 S, h, w), float32
+        In this order: edges (S, T), bars (S, T), Gaussians (S), Laplacians (S).
     """
     scales = tuple(check_number("scales", scale, 0.1, 1e4) for scale in scales)
     margin = _radius(max(scales))

@@ -2,23 +2,36 @@
 
 import numpy as np
 from scipy import ndimage
-from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_count, check_odd
-from invariance.descriptors.hsl import check_image
-from invariance.images import to_grey
+from invariance.descriptors.protocol import GridDescriptor
+from invariance.images import check_image, to_grey
+from invariance.transformations import Brightness, Contrast, Reflections, Rotations, Shifts
 
 # A difference in light that is just seen, where an image's standard deviation is 1, [VarmaZisserman05].
 WEBER = 0.03
 
 
-class PatchGrid(BaseEstimator):
-    """The grey values of `size` x `size` patches, `step` pixels apart: size² values each.
+class PatchGrid(GridDescriptor):
+    """The grey values of small patches on a regular grid.
 
-    Images are brought to mean 0 and deviation 1, and patches to a contrast by Weber's law. With `aligned` every patch
-    is first turned by the direction of the mean gradient in it (under a Gaussian window), which makes its values
-    invariant to rotation. With `centred` its mean is taken from it: the light on a surface, which changes slowly, else
-    rules the distances of patches. Beyond its border an image is its mirror image.
+    Parameters
+    ----------
+    size : int, default=9
+        Side of a patch in pixels, odd; a vector has size² values.
+    aligned : bool, default=False
+        Whether every patch is first turned by the direction of the mean gradient in it (under a Gaussian window), which
+        makes its values invariant to rotation.
+    step : int, default=4
+        Pixels from one patch to the next.
+    centred : bool, default=False
+        Whether the mean of a patch is subtracted: the light on a surface, which changes slowly, else rules the
+        distances of patches.
+
+    Notes
+    -----
+    Images are brought to mean 0 and deviation 1, and patches to a contrast by Weber's law. Beyond its border an image
+    is its mirror image.
     """
 
     def __init__(self, size: int = 9, aligned: bool = False, step: int = 4, centred: bool = False):
@@ -28,19 +41,14 @@ class PatchGrid(BaseEstimator):
         self.centred = centred
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vectors unchanged, if their positions follow."""
-        return ("rotation", "brightness", "contrast") if self.aligned else ("brightness", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow."""
+        return (Shifts, Rotations, Brightness, Contrast) if self.aligned else (Shifts, Brightness, Contrast)
 
-    def places(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The middles (n, 2) of the patches, rows and columns."""
-        return grid_places(shape, self.step)
-
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The patches (n, size²) float32 of an image (h, w) or (h, w, 3 or 4)."""
+    def _extract(self, image):
         plane = standardize(image)
         radius = check_odd("size", self.size, "a pixel is in the middle of a patch") // 2
-        places = self.places(plane.shape)
+        places = grid_places(plane.shape, self.step)
         across = np.arange(-radius, radius + 1, dtype=np.float32)
         offsets = np.stack([np.repeat(across, self.size), np.tile(across, self.size)])
         if self.aligned:
@@ -49,17 +57,26 @@ class PatchGrid(BaseEstimator):
             padded = np.pad(plane, radius, mode="symmetric")
             rows, columns = (places.T[:, :, None] + offsets[:, None] + radius).astype(int)
             patches = padded[rows, columns]
-        return weber_contrast(centre(patches) if self.centred else patches)
+        return weber_contrast(centre(patches) if self.centred else patches), places
 
 
-class SortedRings(BaseEstimator):
-    """The grey values on rings of radius 0, 1, ..., `radius` around places `step` pixels apart, sorted ring by ring.
+class SortedRings(GridDescriptor):
+    """The grey values on rings around the places of a regular grid, sorted ring by ring.
 
-    A ring of radius r has 8 r values, by linear interpolation, 1 + 4 radius (radius + 1) in all. A rotation of the
-    image moves values along their ring only, so that sorted they stay: no direction has to be found first. The idea
-    is that of the sorted random projections of Liu et al. (ICCV 2011), here without the projections.
-    Images are brought to mean 0 and deviation 1, vectors to mean 0 and to a contrast by Weber's law.
-    Beyond its border an image is its mirror image.
+    Parameters
+    ----------
+    radius : int, default=4
+        Rings have the radii 0, 1, ..., `radius`. A ring of radius r has 8 r values, by linear interpolation,
+        1 + 4 radius (radius + 1) in all.
+    step : int, default=4
+        Pixels from one place to the next.
+
+    Notes
+    -----
+    A rotation of the image moves values along their ring only, so that sorted they stay: no direction has to be found
+    first. The idea is that of the sorted random projections of Liu et al. (ICCV 2011), here without the projections.
+    Images are brought to mean 0 and deviation 1, vectors to mean 0 and to a contrast by Weber's law. Beyond its border
+    an image is its mirror image.
     """
 
     def __init__(self, radius: int = 4, step: int = 4):
@@ -67,21 +84,16 @@ class SortedRings(BaseEstimator):
         self.step = step
 
     @property
-    def invariances(self) -> tuple[str, ...]:
-        """What leaves the vectors unchanged, if their positions follow."""
-        return ("rotation", "brightness", "contrast")
+    def invariances(self):
+        """The kinds of transformations that leave the vectors unchanged if their places follow."""
+        return (Shifts, Rotations, Reflections, Brightness, Contrast)
 
-    def places(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The middles (n, 2) of the rings, rows and columns."""
-        return grid_places(shape, self.step)
-
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The vectors (n, 1 + 4 radius (radius + 1)) float32 of an image (h, w) or (h, w, 3 or 4)."""
+    def _extract(self, image):
         plane = standardize(image)
-        places = self.places(plane.shape)
+        places = grid_places(plane.shape, self.step)
         radii = range(check_count("radius", self.radius) + 1)
         rings = [np.sort(_sample(plane, places, _ring(radius)[:, None]), axis=1) for radius in radii]
-        return weber_contrast(centre(np.hstack(rings)))
+        return weber_contrast(centre(np.hstack(rings))), places
 
 
 def standardize(image: np.ndarray) -> np.ndarray:

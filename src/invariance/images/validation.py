@@ -14,6 +14,8 @@ from invariance._core.checks import check_count
 from invariance.images.intensities import as_float32
 
 MAX_CHANNELS = 4
+# What resampling may add to values in [0, 1] by rounding.
+ROUNDING = 1e-3
 
 
 def validate_images(
@@ -86,6 +88,43 @@ def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.n
         found = f"one class only, {classes[0]!s}" if len(classes) else "no label at all"
         raise ValueError(f"y must hold at least two classes; got {found}. Add images of another class.")
     return classes, codes.astype(np.int64)
+
+
+def check_image(image: Any) -> np.ndarray:
+    """Validate one image for a descriptor.
+
+    Parameters
+    ----------
+    image : array-like of shape (h, w), (h, w, 1), (h, w, 3) or (h, w, 4)
+        Integers on the range of their dtype, or floats.
+
+    Returns
+    -------
+    ndarray of shape (h, w) or (h, w, 3), float32
+        The image without alpha; a single channel loses its axis.
+    """
+    image = as_float32(image)
+    n_channels = image.shape[2] if image.ndim == 3 else 1
+    if image.ndim not in (2, 3) or image.size == 0 or n_channels not in (1, 3, 4):
+        raise ValueError(
+            f"image must be (h, w), (h, w, 3) or (h, w, 4) with at least one pixel; got shape {image.shape}. "
+            f"Select its channels first."
+        )
+    if not np.isfinite(image).all():
+        raise ValueError("image must hold finite values; got NaN or infinity. Replace them.")
+    if n_channels == 1:
+        return image.reshape(image.shape[:2])
+    return np.ascontiguousarray(image[..., :3])
+
+
+def check_range(image: np.ndarray) -> np.ndarray:
+    """Clip a float image to [0, 1]; values beyond by more than rounding are an error."""
+    low, high = float(image.min()), float(image.max())
+    if low < -ROUNDING or high > 1 + ROUNDING:
+        raise ValueError(
+            f"image must hold values from 0 to 1 (or be uint8 or uint16); got {low:g} to {high:g}. Rescale it."
+        )
+    return image.clip(0, 1)
 
 
 def _stacked(X: Any) -> Any:

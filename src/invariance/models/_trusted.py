@@ -14,8 +14,8 @@ from typing import Any
 
 # Floors of the library whose classes make up models. Others open files or run commands.
 MODEL_FLOORS = (
-    "transformations", "descriptors", "jungles", "codebooks", "hierarchies", "tangents", "tradeoff", "segmentation",
-    "methods",
+    "transformations", "trees", "descriptors", "jungles", "codebooks", "hierarchies", "tangents", "tradeoff",
+    "segmentation", "methods",
 )  # fmt: skip
 
 # What skops may do to build a node. Functions are refused unless the caller passed them; methods, partials and

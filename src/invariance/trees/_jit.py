@@ -1,14 +1,14 @@
-"""Compiled loops of the clustering forests; each has its plain twin in tests/reference.py."""
+"""Compiled loops of the trees; each has its plain twin in tests/reference.py."""
 
 import numba
 import numpy as np
 
-# The rows of so few samples stay in the cache while all descendants of their node are grown, so features are read from
-# the rows; in larger nodes, from the columns.
+# The rows of up to this many samples stay in the cache while all descendants of their node are grown, so features are
+# read from the rows; in larger nodes, from the columns.
 FEW_SAMPLES = 2048
 
-# splitmix64: a state raised by a constant before every draw, and scrambled. Numba's own generator is one for all calls
-# on a thread, so that trees would depend on which thread grows them.
+# splitmix64: the state is raised by a constant before every draw and scrambled. Numba's own generator is shared by all
+# calls on a thread, so that trees would depend on which thread grows them.
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
@@ -185,11 +185,11 @@ def part_stably(members, values, cut, moved):
 
 
 @numba.njit(cache=True, nogil=True)
-def follow_nodes(rows, words, roots, feature, threshold, following):
-    """Fill words (n, t) with the word that every row (n, d) reaches from every root (t,).
+def follow_nodes(rows, leaves, roots, feature, threshold, following):
+    """Fill leaves (n, t) with the leaf that every row (n, d) reaches from every root (t,).
 
     `following` is the left child of a node, whose right neighbour is the right child. The trees are walked side by
-    side, so that the next nodes of all of them are waited for at once; a leaf, feature -1 - word, stays where it is.
+    side, so that the next nodes of all of them are waited for at once; a leaf has the feature -1 - its number.
     """
     row = np.empty(rows.shape[1], np.float32)
     places = np.empty(len(roots), np.int64)
@@ -207,4 +207,4 @@ def follow_nodes(rows, words, roots, feature, threshold, following):
                     places[tree] = following[node] + (row[asked] > threshold[node])
                     is_moving = True
         for tree in range(len(roots)):
-            words[i, tree] = -1 - feature[places[tree]]
+            leaves[i, tree] = -1 - feature[places[tree]]

@@ -1,4 +1,4 @@
-"""Pruning a clustering tree from below, [Moosmann06] sec. 3.
+"""Pruning a tree from below, [Moosmann06] sec. 3.
 
 Of all nodes whose children are both leaves, the one of lowest gain becomes a leaf, again and again.
 
@@ -11,11 +11,27 @@ import heapq
 
 import numpy as np
 
-from invariance.codebooks.trees import ClusteringTree
+from invariance.trees.tree import Tree
 
 
-def prune_tree(tree: ClusteringTree, gain: np.ndarray, n_leaves: int | None, min_gain: float) -> ClusteringTree:
-    """The tree with at most `n_leaves` leaves (None: any number) and no lowest test whose gain is below `min_gain`."""
+def prune_tree(tree: Tree, gain: np.ndarray, n_leaves: int | None, min_gain: float) -> Tree:
+    """Prune the tests of lowest gain.
+
+    Parameters
+    ----------
+    tree : Tree
+        A grown tree.
+    gain : ndarray of shape (n_nodes,)
+        From `grow_tree`.
+    n_leaves : int or None
+        Maximum number of leaves that remain, None for any number.
+    min_gain : float
+        Tests of a smaller gain whose children are both leaves are pruned as well.
+
+    Returns
+    -------
+    Tree
+    """
     left, gains = tree.left.tolist(), gain.tolist()
     parent = _find_parents(tree.left)
     is_lowest = ~tree.is_leaf
@@ -43,14 +59,14 @@ def _find_parents(left: np.ndarray) -> np.ndarray:
     return parent
 
 
-def _drop_nodes(tree: ClusteringTree, removed: np.ndarray) -> ClusteringTree:
+def _drop_nodes(tree: Tree, removed: np.ndarray) -> Tree:
     """The tree without the `removed` left children and their right neighbours; what is left keeps its order."""
     kept = np.ones(tree.n_nodes, bool)
     kept[removed] = kept[removed + 1] = False
     numbers = np.cumsum(kept, dtype=np.int32) - 1
     left = tree.left[kept]
     is_leaf = left < 0
-    return ClusteringTree(
+    return Tree(
         feature=np.where(is_leaf, -1, tree.feature[kept]).astype(np.int32),
         threshold=np.where(is_leaf, 0, tree.threshold[kept]).astype(np.float32),
         left=np.where(is_leaf, -1, numbers[left]).astype(np.int32),

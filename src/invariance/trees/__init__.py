@@ -1,0 +1,7 @@
+"""Compiled extremely randomized trees: growing, pruning and routing, for codebooks (words) and classifiers (shares)."""
+
+from invariance.trees.forest import class_shares, find_leaves, grow_forest
+from invariance.trees.growing import Growth
+from invariance.trees.tree import Tree
+
+__all__ = ["Growth", "Tree", "class_shares", "find_leaves", "grow_forest"]
