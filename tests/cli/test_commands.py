@@ -115,7 +115,7 @@ def test_transformations_draws_an_orbit(ending, capsys, tmp_path):
 def test_transformations_takes_grey_and_colour_with_and_without_alpha(mode, tmp_path):
     Image.new(mode, (40, 30)).save(tmp_path / "image.png")
     image = tmp_path / "orbit.png"
-    assert main(["transformations", str(tmp_path / "image.png"), "--invariant-to", "reflections", "-o", str(image)]) == 0
+    assert main(["transformations", str(tmp_path / "image.png"), "--invariant-to=reflections", "-o", str(image)]) == 0
     assert Image.open(image).width > 100
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey
-from invariance.tradeoff.rooms import SIDE as SIDE
+from invariance.tradeoff import SIDE as SIDE
 from invariance.transformations.photometric import even_illumination
 
 MAX_SIDE = 320  # pixels of the longer side that any method looks at

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from invariance.descriptors import MaximumResponses
 from invariance.methods.exhibits import Exhibit, Text
-from invariance.methods.method import Method, Treatment
+from invariance.methods.method import Method, Treatment, product_of
 from invariance.methods.neighbours import show_similar
 from invariance.methods.words import POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
 from invariance.tradeoff import TradeoffClassifier
@@ -29,17 +29,21 @@ class Texture(Method):
     rank = 50
 
     def treat(self, part):
-        """Full circles and wide scales are left to the filters, standardization ignores brightness and contrast."""
+        """Full circles and wide scales are left to the filters; standardization removes brightness and contrast."""
         if isinstance(part, Shifts):
             return Treatment.BUILT_IN, SHIFTS_SENTENCE
-        descriptor = MaximumResponses.for_transformations(part)
-        if type(part) in descriptor.invariances and descriptor.covers(part):
-            return Treatment.DESCRIPTOR, "Filter responses are maximised over orientation or scale."
-        return super().treat(part)
+        if type(part) in MaximumResponses("none").invariances:
+            return Treatment.BUILT_IN, "Every image is brought to mean 0 and deviation 1."
+        _, uncovered = MaximumResponses.for_transformations(part)
+        if uncovered:
+            return super().treat(part)
+        kind = "orientations, also between the angles of the set" if isinstance(part, Rotations) else "scales"
+        return Treatment.DESCRIPTOR, f"Filter responses are maximised over all {kind}."
 
     def make(self, plan, facts, common):
         """One kernel of words of filter responses."""
-        descriptor = MaximumResponses.for_transformations(plan.phi).set_params(step=STEP)
+        settled = [part.part for part in plan.parts if part.treatment == Treatment.DESCRIPTOR]
+        descriptor, _ = MaximumResponses.for_transformations(product_of(settled), step=STEP)
         kernel = word_kernel("texture words", descriptor, N_WORDS, plan.computed, common)
         return TradeoffClassifier([kernel], "ova", probability=True, **common)
 
