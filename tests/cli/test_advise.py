@@ -35,7 +35,7 @@ def test_advise_says_what_hurts_and_writes_report_and_figure(folder, tmp_path, c
     assert f"  invariance fit '{folder}' -o model.inv" in out
     page = report.read_text()
     assert "What does not matter?" in page
-    assert "said nine" not in page  # titles of images are drawn, not written
+    assert "predicted nine" not in page  # titles of images are drawn, not written
     assert "all rotations" in page
     assert Image.open(figure).width > 400
     assert sorted(path.name for path in tmp_path.iterdir()) == ["advice.html", "advice.png"]
@@ -51,8 +51,8 @@ def test_advise_as_json_is_one_document_and_the_same_for_the_same_seed(folder, c
     verdicts = {finding["invariant_to"]: finding["verdict"] for finding in document["findings"]}
     assert verdicts["rotations:24"] == "hurts"
     assert document["compared"] == document["images"] == 40
-    told = f" --invariant-to {document['invariant_to']}" if document["invariant_to"] != "identity" else ""
-    assert document["command"].endswith(f"-o model.inv{told}")
+    option = f" --invariant-to {document['invariant_to']}" if document["invariant_to"] != "identity" else ""
+    assert document["command"].endswith(f"-o model.inv{option}")
 
 
 @pytest.fixture(scope="module")

@@ -205,9 +205,9 @@ def test_the_command_writes_the_report_and_prints_the_figures(fitted, folder, ca
 
 def test_the_command_explains_a_segmenter(segmenter, folder, capsys):
     models.save(segmenter, "s.inv")
-    (folder / "images").mkdir()
-    Image.fromarray(np.zeros((30, 30), np.uint8)).save("images/a.png")
-    assert main(["explain", "s.inv", "--data", "images", "-o", "r.html"]) == 0
+    (folder / "sections").mkdir()
+    Image.fromarray(np.zeros((30, 30), np.uint8)).save("sections/a.png")
+    assert main(["explain", "s.inv", "--data", "sections", "-o", "r.html"]) == 0
     assert "Images, each beside its labels" in (folder / "r.html").read_text()
 
 

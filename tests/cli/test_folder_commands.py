@@ -284,7 +284,7 @@ def test_classes_that_the_model_does_not_know_are_named(grey_model, capsys):
     grey_model("apple", 10, 1)
     assert main(["evaluate", "m.inv", "folder"]) == 2
     err = capsys.readouterr().err
-    assert "'apple', 'zebra', which the model has not learned; it knows 'dark', 'light', 'middle'" in err
+    assert "'apple', 'zebra', which the model was not trained on; it knows 'dark', 'light', 'middle'" in err
     assert err.count("\n") == 1
 
 

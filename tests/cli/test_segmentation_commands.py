@@ -225,7 +225,7 @@ def test_a_model_of_another_kind_is_refused(folder, monkeypatch, capsys):
     models.save(Rotations(5), "model.inv")
     Image.fromarray(grey(7, 9)).save("a.png")
     assert main(["segment", "model.inv", "a.png", "-o", "out"]) == 2
-    assert "'model.inv' is a Rotations, which labels no pixels" in capsys.readouterr().err
+    assert "'model.inv' is a Rotations, which does not label pixels" in capsys.readouterr().err
     assert main(["segment", "none.inv", "a.png", "-o", "out"]) == 2
     assert "none.inv" in capsys.readouterr().err
     assert not (folder / "out").exists()

@@ -31,9 +31,9 @@ def test_the_windows_of_a_word_are_shown(fitted):
     assert 1 <= len(shown) <= 6
 
 
-def test_a_word_that_no_window_got_is_named(fitted):
+def test_a_word_without_windows_is_named(fitted):
     model, _ = fitted
     words = model.bag_.codebook_.transform(model.bag_.windows_of(np.zeros((30, 30)), 100).descriptors)
     other = next(word for word in range(model.bag_.n_words_) if word not in words)
-    with pytest.raises(ValueError, match=f"got the word {other}"):
+    with pytest.raises(ValueError, match=f"assigned to word {other}"):
         word_figure(model, [np.zeros((30, 30))], other, n_windows=100)

@@ -7,6 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from invariance.report import bar_figure, confusion_figure, image_grid_figure, orbit_figure, save_figure
+from invariance.report.figures import pick_evenly
+from tests.report.drawing import assert_nothing_is_cut_off
 
 LONG = "a class with quite a long name"
 IMAGES = np.random.default_rng(0).random((5, 12, 16))
@@ -29,14 +31,7 @@ FIGURES = {
 def test_nothing_is_cut_off(name):
     figure = FIGURES[name]()
     assert isinstance(figure, Figure)
-    figure.draw_without_rendering()
-    drawn = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
-    slack = 0.03  # inches
-    assert drawn.x0 >= -slack
-    assert drawn.y0 >= -slack
-    assert drawn.x1 <= width + slack
-    assert drawn.y1 <= height + slack
+    assert_nothing_is_cut_off(figure)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -101,3 +96,8 @@ def test_saving_as_an_unknown_kind_is_an_error_that_lists_the_known(tmp_path):
     with pytest.raises(ValueError, match=r"figure\.xyz.*png"):
         save_figure(Figure(), tmp_path / "figure.xyz")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("n", "picked"), [(1, [0]), (3, [0, 1, 2]), (9, [0, 2, 5, 8])])
+def test_evenly_picked_indices_include_the_first_and_the_last(n, picked):
+    assert pick_evenly(n, 4).tolist() == picked

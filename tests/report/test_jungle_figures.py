@@ -1,4 +1,4 @@
-"""The figures of a jungle show the jungle: its filters, its nodes and edges, its growth, and who won."""
+"""The figures of a jungle show its filters, nodes, edges and growth, and the winning transformations."""
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from invariance.jungles.dag import Dag
 from invariance.report import describe_member, filters_figure, growth_figure, jungle_figure, winners_figure
 from invariance.report.jungle_figures import filter_image, largest_filters
 from invariance.report.jungle_graph import Edge, edge_flows, list_edges
+from tests.report.drawing import assert_nothing_is_cut_off
 
 RNG = np.random.default_rng(0)
 LABELS = np.arange(90) % 3
@@ -39,7 +40,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def deep():
-    """A jungle with mergers, more than six layers and nodes that hand on what they have."""
+    """A jungle with mergers, more than six layers and nodes that pass on their samples."""
     jungles = JungleClassifier(n_jungles=1, max_depth=9, max_width=4, validation_fraction=0, rank=5, random_state=1)
     return jungles.fit(NOISY, LABELS)
 
@@ -105,7 +106,7 @@ def test_of_a_deep_jungle_the_first_layers_are_drawn_and_the_title_says_so(deep)
 def test_flows_add_up_at_every_node_and_mergers_have_several_parents(deep):
     dag = deep.dags_[0]
     edges = list_edges(dag)
-    assert any(edge.side == "handed on" for edge in edges)
+    assert any(edge.side == "passed on" for edge in edges)
     assert len({edge.child for edge in edges}) < len(edges)
     flows = edge_flows(dag, edges)
     for node in range(dag.n_nodes):
@@ -134,7 +135,7 @@ def test_flows_are_exact_where_there_is_no_choice():
 def test_growth_shows_every_jungle_and_the_depth_it_kept(model):
     leaves, loss = growth_figure(model).axes
     assert leaves.get_ylabel() == "leaves"
-    assert "cv" in loss.get_ylabel()
+    assert "held-out" in loss.get_ylabel()
     curves = [line for line in leaves.lines if line.get_marker() == "None"]
     assert [list(line.get_ydata()) for line in curves] == [
         [layer.n_leaves for layer in c] for c in model.growth_curves_
@@ -153,7 +154,7 @@ def test_the_winner_is_the_rotation_that_the_filter_needs(model):
     images = np.stack([image, np.rot90(image, -1), np.rot90(image, 2)])
     shown = titles(winners_figure(model, images))
     assert shown[:3] == ["image 0", "image 1", "image 2"]
-    assert shown[3:6] == ["unchanged", "turned 90°", "turned 180°"]
+    assert shown[3:6] == ["unchanged", "rotated 90°", "rotated 180°"]
     assert all(title.startswith("filter 0.0\nresponse") for title in shown[6:])
 
 
@@ -189,29 +190,20 @@ def test_nothing_is_cut_off(model, deep):
         assert_nothing_is_cut_off(figure)
 
 
-def assert_nothing_is_cut_off(figure):
-    figure.draw_without_rendering()
-    drawn_box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
-    assert drawn_box.x0 >= -0.03
-    assert drawn_box.y0 >= -0.03
-    assert drawn_box.x1 <= width + 0.03
-    assert drawn_box.y1 <= height + 0.03
-
-
 @pytest.mark.parametrize(
     ("phi", "words"),
     [
-        (Rotations(4), ["unchanged", "turned 90°", "turned 180°", "turned −90°"]),
-        (Rotations(3, limit=15), ["unchanged", "turned −15°", "turned 15°"]),
-        (Reflections("both"), ["unchanged", "mirrored", "upside down", "turned 180°"]),
+        (Rotations(4), ["unchanged", "rotated 90°", "rotated 180°", "rotated −90°"]),
+        (Rotations(3, limit=15), ["unchanged", "rotated −15°", "rotated 15°"]),
+        (Reflections("both"), ["unchanged", "mirrored", "upside down", "rotated 180°"]),
         (Scales(3, limit=1.25), ["unchanged", "scaled 0.8", "scaled 1.25"]),
         (Illumination((8.0,)), ["unchanged", "even illumination 8"]),
-        (Rotations(2) * Shifts(0), ["unchanged", "turned 180°"]),
+        (Rotations(2) * Shifts(0), ["unchanged", "rotated 180°"]),
     ],
 )
 def test_members_in_words(phi, words):
-    said = [describe_member(member) for member in phi.members((9, 9))]
-    assert sorted(said) == sorted(words)
+    described = [describe_member(member) for member in phi.members((9, 9))]
+    assert sorted(described) == sorted(words)
 
 
 def test_shifts_shears_and_perspective_in_words():
@@ -225,7 +217,7 @@ def test_shifts_shears_and_perspective_in_words():
 def test_words_say_what_happens_to_the_content():
     image = np.zeros((9, 9))
     image[2, 6] = 1.0
-    for phi, where in ((Shifts(1), "shifted 1 right and 1 down"), (Rotations(4), "turned 90°")):
+    for phi, where in ((Shifts(1), "shifted 1 right and 1 down"), (Rotations(4), "rotated 90°")):
         operators = phi.operators((9, 9))
         at = [describe_member(member) for member in operators.members].index(where)
         expected = np.roll(image, (1, 1), (0, 1)) if isinstance(phi, Shifts) else np.rot90(image)

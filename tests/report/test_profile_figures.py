@@ -1,4 +1,4 @@
-"""Invariance profiles in images: what is drawn is what was measured."""
+"""Figures of invariance profiles show what was measured."""
 
 import numpy as np
 import pytest

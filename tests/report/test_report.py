@@ -1,11 +1,14 @@
 """The page stands alone, shows every text as it is, and is well formed."""
 
+import base64
+import io
 import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 import invariance
 from invariance.report import Report, bar_figure, software_versions
@@ -117,3 +120,61 @@ def test_only_wide_figures_keep_their_width_on_a_phone():
     page = Report("t").figure(Figure(figsize=(3, 2)), "small").figure(Figure(figsize=(9, 2)), "large").to_html()
     assert re.search(r'alt="small" width="288" height="192">', page)
     assert re.search(r'alt="large" width="864" height="192" class="wide">', page)
+
+
+def images_of(report):
+    """The images of a page as (kind, array)."""
+    parts = report.to_html().split('src="data:image/')[1:]
+    found = []
+    for part in parts:
+        kind, _, rest = part.partition(";base64,")
+        found.append((kind, np.asarray(Image.open(io.BytesIO(base64.b64decode(rest.partition('"')[0]))))))
+    return found
+
+
+def test_small_images_keep_every_pixel_and_large_ones_are_shrunk():
+    rng = np.random.default_rng(0)
+    small, large = rng.integers(0, 256, (9, 12), dtype=np.uint8), rng.random((300, 600, 3)).astype(np.float32)
+    (png, first), (jpeg, second) = images_of(Report("t").images([small, large], side=100))
+    assert (png, jpeg) == ("png", "jpeg")
+    np.testing.assert_array_equal(first, small)
+    assert second.shape == (100, 200, 3)
+
+
+@pytest.mark.parametrize(("channels", "shown"), [(1, ()), (2, ()), (3, (3,)), (4, (3,)), (5, ())])
+def test_any_number_of_channels_can_be_shown(channels, shown):
+    image = np.full((5, 5, channels), 0.5, np.float32)
+    assert images_of(Report("t").images([image]))[0][1].shape == (5, 5, *shown)
+
+
+def test_titles_are_escaped_and_frames_coloured():
+    pair = [np.zeros((6, 6)), np.ones((6, 6))]
+    page = Report("t").images(pair, [f"{NASTY}\nbelow", ""], NASTY, ["#c0392b", None]).to_html()
+    assert "<script>" not in page
+    assert page.count("border-color: #c0392b") == 1
+    assert "<span>below</span>" in page
+    with pytest.raises(ValueError, match="zip"):
+        Report("t").images(pair, ["one"])
+
+
+def test_code_is_shown_as_it_is():
+    assert '<pre class="scroll"><code>a = &lt;b&gt;\n  c</code></pre>' in Report("t").code("a = <b>\n  c").to_html()
+
+
+def test_many_sections_are_listed_at_the_beginning():
+    few, many = Report("t"), Report("t")
+    for number in range(4):
+        many.section(f"part {number}")
+        if number < 3:
+            few.section(f"part {number}")
+    assert "<nav>" not in few.to_html()
+    page = many.to_html()
+    assert '<a href="#section-4">part 3</a>' in page
+    assert '<a id="section-4"></a>\n<h2>part 3</h2>' in page
+
+
+def test_shares_are_aligned_as_numbers_are():
+    page = Report("t").table(("a", "b"), [("x%", "12.5%"), ("7", "3%")]).to_html()
+    assert '<td class="number">12.5%</td>' in page
+    assert "<td>x%</td>" in page
+    assert "<td>7</td>" in page

@@ -1,4 +1,4 @@
-"""The weights of a trade-off in images: what is drawn is what was learned."""
+"""Figures of the weights of a trade-off show what was learned."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_every_task_has_a_stacked_bar_of_its_shares(tmp_path):
     assert (tmp_path / "weights.png").stat().st_size > 1000
 
 
-def test_many_tasks_become_a_bar_a_class():
+def test_many_tasks_become_one_bar_per_class():
     classifier = make_classifier(9)
     assert len(classifier.tasks_) == 36
     axes = weights_figure(classifier).axes[0]

@@ -94,7 +94,7 @@ def _read_images(folder: Path) -> "list[np.ndarray]":
 
     files = image_paths(folder)
     if not files:
-        raise FileNotFoundError(f"folder '{folder}' contains no images. Name another.")
+        raise FileNotFoundError(f"folder '{folder}' holds no images. Name another.")
     return [open_stack(file)[0] for file in files[:MAX_IMAGES]]
 
 

@@ -81,7 +81,7 @@ def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
             raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
         found = image_paths(path, recursive=recursive) if path.is_dir() else [path]
         if not found:
-            raise FileNotFoundError(f"folder '{path}' contains no images. Name another.")
+            raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
         files.update(dict.fromkeys(found))
     return list(files)
 
