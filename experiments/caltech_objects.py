@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from experiments.outcome import Outcome, as_text
 from invariance._core.parallel import map_jobs
-from invariance.codebooks.words import WordHistograms, histogram_distances
+from invariance.codebooks import BagOfFeatures, KMeansCodebook, histogram_distances
 from invariance.datasets import load_caltech101
 from invariance.datasets._dataset import Dataset
 from invariance.descriptors.dense_sift import DenseSift
@@ -36,8 +36,11 @@ Measure = Callable[[Sequence, Sequence], tuple[np.ndarray, np.ndarray]]
 def by_matching(descriptor: GeometricBlur) -> Measure:
     """Distances of images whose features are matched."""
 
+    def features_of(image):
+        return descriptor.extract(image)[0]
+
     def measure(training, test):
-        features, test_features = (map_jobs(descriptor.describe_all, images, N_JOBS) for images in (training, test))
+        features, test_features = (map_jobs(features_of, images, N_JOBS) for images in (training, test))
         return match_distances(features, n_jobs=N_JOBS), match_distances(test_features, features, N_JOBS)
 
     return measure
@@ -55,9 +58,10 @@ def by_pyramids(transformer: Any) -> Measure:
     return measure
 
 
-def _words(channels: str) -> WordHistograms:
+def _words(channels: str) -> BagOfFeatures:
     descriptor = DenseSift(10, (4, 8, 12, 16), channels)
-    return WordHistograms(descriptor, n_words=300, levels=3, n_jobs=N_JOBS, random_state=0)
+    codebook = KMeansCodebook(300)
+    return BagOfFeatures(codebook, descriptor, normalization="sum", levels=3, n_jobs=N_JOBS, random_state=0)
 
 
 MEASURES: dict[str, Measure] = {

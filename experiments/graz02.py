@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from experiments.outcome import Outcome, as_text
-from invariance.codebooks import BagOfFeatures, ClusteringForest, KMeansCodebook, equal_error_rate
+from invariance.codebooks import BagOfFeatures, ClusteringForest, KMeansCodebook, RandomWindows, equal_error_rate
 from invariance.codebooks.classifier import make_svm
 from invariance.datasets import load_caltech101, load_graz02, load_mnist
 
@@ -36,7 +36,7 @@ CODEBOOKS: dict[str, tuple[object, bool]] = {
     "forest, not pruned": (ClusteringForest(5, n_leaves=None), True),
     "forest, 50 leaves per tree": (ClusteringForest(5, n_leaves=50), True),
     "unsupervised trees": (ClusteringForest(5, n_leaves=1000), False),
-    "k-means, 5,000 words": (KMeansCodebook(5000), True),
+    "k-means, 5,000 words": (KMeansCodebook(5000, batch_size=None, n_init=1, max_iter=300), True),
 }
 
 
@@ -56,7 +56,7 @@ def draw(classes: Sequence[Sequence], seed: int) -> tuple[list, list, np.ndarray
 
 def judge(codebook, is_supervised: bool, training, test, labels, n_windows: int, seed: int) -> float:
     """The rate in per cent at the equal error rate on the test images."""
-    bag = BagOfFeatures(codebook, n_windows=n_windows, n_jobs=2, random_state=seed)
+    bag = BagOfFeatures(codebook, sampler=RandomWindows(n_windows), n_jobs=2, random_state=seed)
     bag.fit(training, labels if is_supervised else None)
     counts, test_counts = bag.count(training), bag.count(test)
     is_held = np.arange(len(labels)) % 3 == 0

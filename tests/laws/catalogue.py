@@ -94,7 +94,7 @@ ESTIMATORS = [
     ClusteringForest(n_trees=2, n_leaves=20, random_state=0),
     ClusteringForest(n_trees=2, n_leaves=None, min_gain=0.01, max_trials="sqrt", threshold="samples", random_state=0),
     KMeansCodebook(n_words=3, random_state=0),
-    KMeansCodebook(n_words=3, batch=True, max_iter=20, random_state=0),
+    KMeansCodebook(n_words=3, batch_size=None, n_init=1, random_state=0),
     NeuralResponse([Layer(1, n_templates=5)], kernel="gaussian", pooling="mean", random_state=0),
     NeuralResponse(random_state=0),
     TangentSVC(),

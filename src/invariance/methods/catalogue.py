@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from invariance.codebooks import BagOfFeatures, CodebookClassifier, WordHistograms
+from invariance.codebooks import BagOfFeatures, CodebookClassifier, KMeansCodebook, RandomWindows
 from invariance.descriptors import ColourGrid, DenseSift, HslPatches, MaximumResponses
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import JungleClassifier
@@ -58,7 +58,7 @@ def _hierarchy(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
 
 def _codebook(phi: Phi, facts: Facts, common: dict[str, Any]) -> Any:
     descriptor = HslPatches() if facts.n_channels == 3 else None
-    bag = BagOfFeatures(descriptor=descriptor, n_windows=2000)
+    bag = BagOfFeatures(descriptor=descriptor, sampler=RandomWindows(2000))
     return CodebookClassifier(bag, probability=True, **common)
 
 
@@ -101,7 +101,8 @@ def _object_kernels(facts: Facts, common: dict[str, Any]) -> list[FeatureKernel]
 
 
 def _words(name: str, descriptor: Any, n_words: int, common: dict[str, Any]) -> FeatureKernel:
-    return FeatureKernel(WordHistograms(descriptor, n_words, **common), "chi2", None, name, labelled=False)
+    bag = BagOfFeatures(KMeansCodebook(n_words), descriptor, normalization="sum", **common)
+    return FeatureKernel(bag, "chi2", None, name, labelled=False)
 
 
 # Is made of all others, and takes about so many times as long as they together: 1 to 4 were measured on flowers,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from invariance.codebooks import BagOfFeatures, WordHistograms
+from invariance.codebooks import BagOfFeatures, KMeansCodebook, RandomWindows
 from invariance.descriptors import MaximumResponses
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import InvariantFeatures
@@ -42,9 +42,15 @@ def default_kernels(
         ImageKernel(JitteredDistance(distance=TangentDistance(n_jobs=n_jobs)), SIDE, "jittered tangents"),
         FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy", False),
         FeatureKernel(NeuralResponse(kernel="histogram", **seed), "euclidean", SIDE, "hierarchy of histograms", False),
-        FeatureKernel(BagOfFeatures(n_windows=2000, normalization="sum", **seed), "chi2", None, "codebook", False),
         FeatureKernel(
-            WordHistograms(MaximumResponses("rotation", step=2), 150, **seed), "chi2", None, "texture words", False
+            BagOfFeatures(sampler=RandomWindows(2000), normalization="sum", **seed), "chi2", None, "codebook", False
+        ),
+        FeatureKernel(
+            BagOfFeatures(KMeansCodebook(150), MaximumResponses("rotation", step=2), normalization="sum", **seed),
+            "chi2",
+            None,
+            "texture words",
+            False,
         ),
         *jungles,
     ]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from invariance.codebooks.words import histogram_distances
+from invariance.codebooks import histogram_distances
 from invariance.methods import ImageClassifier
 from invariance.report.answers import Answers
 from invariance.report.figures import GREEN, ORANGE, RED
@@ -43,7 +43,7 @@ def show_texture(report: Report, classifier: ImageClassifier, answers: Answers |
     words = classifier.model_.base_kernels_[0].transformer_
     report.text(
         f"Every pixel of an image is described by its responses to a bank of filters, invariance "
-        f"“{words.descriptor.invariance}”, and counts for the nearest of {words.n_words} words. Images are compared "
+        f"“{words.descriptor.invariance}”, and counts for the nearest of {words.n_words_} words. Images are compared "
         f"by their histograms of words; where a word stands does not matter."
     )
     _show_similar(report, classifier, answers, rng)
@@ -53,7 +53,7 @@ def show_objects(report: Report, classifier: ImageClassifier, answers: Answers |
     """What the words are made of, the weights of their kinds, and which images have similar ones."""
     model = classifier.model_
     kinds = zip(model.kernel_names_, model.base_kernels_, strict=True)
-    listed = ", ".join(f"{name}: {kernel.transformer_.n_words}" for name, kernel in kinds)
+    listed = ", ".join(f"{name}: {kernel.transformer_.n_words_}" for name, kernel in kinds)
     report.text(
         f"Small windows everywhere in an image are described by their gradients or colours, and each counts for the "
         f"nearest word of its kind ({listed}). Images are compared by their histograms of words; where a word stands "

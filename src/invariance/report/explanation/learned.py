@@ -74,7 +74,7 @@ def show_codebook(report: Report, classifier: ImageClassifier, answers: Answers 
     report.text(
         f"A window of an image is given a word by each of {len(model.bag_.codebook_.trees_)} trees; there are "
         f"{model.bag_.n_words_} words in all. An image is classified by how often each word occurs in "
-        f"{model.bag_.n_windows} windows."
+        f"{model.bag_.sampler_.n_windows} windows."
     )
     if answers is None:
         report.text("Where in an image the words of a class are, and what they look like, is shown with images only.")
@@ -90,7 +90,7 @@ def show_codebook(report: Report, classifier: ImageClassifier, answers: Answers 
         )
     for word, label in _telling_words(classifier, photos):
         report.figure(
-            word_figure(model, photos, word, N_TEMPLATES, model.bag_.n_windows),
+            word_figure(model, photos, word, N_TEMPLATES, model.bag_.sampler_.n_windows),
             f"Windows of these images with word {word}, which speaks for class {label}.",
         )
 
