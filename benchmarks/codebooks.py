@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import ExtraTreesClassifier, RandomTreesEmbedding
 
 from benchmarks.timing import best
-from invariance.codebooks import BagOfFeatures, ClusteringForest
+from invariance.codebooks import BagOfFeatures, ClusteringForest, RandomWindows
 from invariance.datasets import DatasetMissing, load_graz02
 from invariance.descriptors import HaarPatches
 from invariance.images import draw_boxes
@@ -121,7 +121,7 @@ def compare_extraction(photos):
 
 
 def count_images(photos, labels):
-    bag = BagOfFeatures(n_windows=N_WINDOWS, n_jobs=2, random_state=0).fit(photos, labels)
+    bag = BagOfFeatures(sampler=RandomWindows(N_WINDOWS), n_jobs=2, random_state=0).fit(photos, labels)
     bag.count(photos[:2])
     took, _ = best(lambda: bag.count(photos[:100]), 1)
     print(f"Images per second with {N_WINDOWS:,} windows, from array to bag: {100 / took:.1f}")

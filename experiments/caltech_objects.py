@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from experiments.outcome import Outcome
 from invariance._core.parallel import map_jobs
-from invariance.codebooks import WordHistograms, histogram_distances
+from invariance.codebooks import BagOfFeatures, KMeansCodebook, histogram_distances
 from invariance.datasets import Dataset, load_caltech101
 from invariance.descriptors import DenseSift, GeometricBlur, GradientPyramid, match_distances
 from invariance.tradeoff import TradeoffClassifier
@@ -31,8 +31,11 @@ Measure = Callable[[Sequence, Sequence], tuple[np.ndarray, np.ndarray]]
 def by_matching(descriptor: GeometricBlur) -> Measure:
     """Distances of images by matching their features."""
 
+    def features_of(image):
+        return descriptor.extract(image)[0]
+
     def measure(training, test):
-        features, test_features = (map_jobs(descriptor.describe_all, images, N_JOBS) for images in (training, test))
+        features, test_features = (map_jobs(features_of, images, N_JOBS) for images in (training, test))
         return match_distances(features, n_jobs=N_JOBS), match_distances(test_features, features, N_JOBS)
 
     return measure
@@ -50,9 +53,10 @@ def by_pyramids(transformer: Any) -> Measure:
     return measure
 
 
-def _words(channels: str) -> WordHistograms:
+def _words(channels: str) -> BagOfFeatures:
     descriptor = DenseSift(10, (4, 8, 12, 16), channels)
-    return WordHistograms(descriptor, n_words=300, levels=3, n_jobs=N_JOBS, random_state=0)
+    codebook = KMeansCodebook(300)
+    return BagOfFeatures(codebook, descriptor, normalization="sum", levels=3, n_jobs=N_JOBS, random_state=0)
 
 
 MEASURES: dict[str, Measure] = {

@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 
 from experiments.outcome import Outcome
-from invariance.codebooks import WordHistograms, histogram_distances
+from invariance.codebooks import BagOfFeatures, KMeansCodebook, histogram_distances
 from invariance.datasets import load_flowers17
 from invariance.descriptors import ColourGrid, DenseSift, GradientPyramid, MaximumResponses
 from invariance.images import resize_all
@@ -40,34 +40,33 @@ class Middle(BaseEstimator):
         self.spread = spread
 
     @property
-    def invariances(self) -> tuple[str, ...]:
+    def invariances(self):
         """Those of the descriptor."""
         return self.descriptor.invariances
 
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The vectors (n, D) that are kept, of an image (h, w) or (h, w, c)."""
-        return self.descriptor.describe_all(image)[self._is_kept(image.shape)]
-
-    def places(self, shape: Sequence[int]) -> np.ndarray:
-        """Their rows and columns (n, 2)."""
-        return np.asarray(self.descriptor.places(shape))[self._is_kept(shape)]
-
-    def _is_kept(self, shape: Sequence[int]) -> np.ndarray:
-        away = (np.asarray(self.descriptor.places(shape)) + 0.5) / shape[:2] - 0.5
+    def extract(self, image: np.ndarray, windows: None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors (n, D) that are kept of an image (h, w) or (h, w, c), and their rows and columns (n, 2)."""
+        vectors, places = self.descriptor.extract(image)
+        away = (places + 0.5) / image.shape[:2] - 0.5
         shares = np.exp(-np.sum(away**2, axis=1) / (2 * self.spread**2))
-        return np.random.default_rng(0).random(len(shares)) < shares
+        is_kept = np.random.default_rng(0).random(len(shares)) < shares
+        return vectors[is_kept], places[is_kept]
+
+
+def words_of(descriptor: Any, n_words: int, levels: int = 1) -> BagOfFeatures:
+    """Histograms of the words of a descriptor."""
+    codebook = KMeansCodebook(n_words)
+    return BagOfFeatures(codebook, descriptor, normalization="sum", levels=levels, n_jobs=2, random_state=0)
 
 
 PAPERS_THREE: dict[str, Any] = {
-    "shape": WordHistograms(Middle(DenseSift(6, (8, 12, 18))), n_words=1000, n_jobs=2, random_state=0),
-    "colour": WordHistograms(Middle(ColourGrid(3, 3)), n_words=500, n_jobs=2, random_state=0),
-    "texture": WordHistograms(Middle(MaximumResponses("rotation", step=4)), n_words=500, n_jobs=2, random_state=0),
+    "shape": words_of(Middle(DenseSift(6, (8, 12, 18))), 1000),
+    "colour": words_of(Middle(ColourGrid(3, 3)), 500),
+    "texture": words_of(Middle(MaximumResponses("rotation", step=4)), 500),
 }
 MORE: dict[str, Any] = {
-    "shape of colours": WordHistograms(
-        Middle(DenseSift(8, (8, 16), "opponent")), n_words=1000, n_jobs=2, random_state=0
-    ),
-    "colour in quarters": WordHistograms(ColourGrid(6, 6), n_words=200, levels=3, n_jobs=2, random_state=0),
+    "shape of colours": words_of(Middle(DenseSift(8, (8, 16), "opponent")), 1000),
+    "colour in quarters": words_of(ColourGrid(6, 6), 200, levels=3),
     "oriented gradients": GradientPyramid(360, n_bins=20, levels=4, n_jobs=2),
 }
 # Accuracies in the paper: of the nearest neighbour and the SVM on one distance, and of the three combined.

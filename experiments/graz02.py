@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from experiments.outcome import Outcome
-from invariance.codebooks import BagOfFeatures, ClusteringForest, equal_error_rate
+from invariance.codebooks import BagOfFeatures, ClusteringForest, RandomWindows, equal_error_rate
 from invariance.codebooks.classifier import make_svm
 from invariance.datasets import load_caltech101, load_graz02, load_mnist
 
@@ -50,7 +50,7 @@ def draw(classes: Sequence[Sequence], seed: int) -> tuple[list, list, np.ndarray
 
 def judge(codebook, is_supervised: bool, training, test, labels, n_windows: int, seed: int) -> float:
     """The rate in per cent at the equal error rate on the test images."""
-    bag = BagOfFeatures(codebook, n_windows=n_windows, n_jobs=2, random_state=seed)
+    bag = BagOfFeatures(codebook, sampler=RandomWindows(n_windows), n_jobs=2, random_state=seed)
     bag.fit(training, labels if is_supervised else None)
     counts, test_counts = bag.count(training), bag.count(test)
     is_held = np.arange(len(labels)) % 3 == 0

@@ -138,7 +138,10 @@ def graz02_windows(runs: int, seed: int, is_quick: bool) -> Found:
 
     codebooks = pick(module.CODEBOOKS, "forest, 5 trees", "unsupervised trees")
     if not is_quick:
-        codebooks["k-means, 5,000 words"] = (KMeansCodebook(5000, batch=True, init="random"), True)
+        codebooks["k-means, 5,000 words"] = (
+            KMeansCodebook(5000, batch_size=1024, n_init=1, max_iter=300, init="random", reassignment_ratio=0.01),
+            True,
+        )
     return _graz_curves(
         {n: (codebooks, n) for n in ((50, 100) if is_quick else (100, 300, 1000))}, "windows per image", runs, seed
     )

@@ -29,12 +29,14 @@ from sklearn.svm import SVC
 from experiments.outcome import Outcome
 from invariance._core.files import atomic_path
 from invariance._core.progress import track
-from invariance.codebooks import WordHistograms, histogram_distances
+from invariance.codebooks import BagOfFeatures, Grid, KMeansCodebook, histogram_distances
 from invariance.datasets import load_uiuc_textures
 from invariance.descriptors import FractalFeatures, MaximumResponses, PatchGrid
 from invariance.descriptors.patch_grid import SortedRings, standardize
+from invariance.descriptors.protocol import GridDescriptor
 from invariance.images import read_image
 from invariance.tradeoff import TradeoffClassifier
+from invariance.transformations import Brightness, Contrast, Rotations
 
 N_TRAINING = 20
 N_WORDS = 500
@@ -53,7 +55,7 @@ class Entry(NamedTuple):
     paper_svm: float | None = None
 
 
-class ShapeColumns(BaseEstimator):
+class ShapeColumns(GridDescriptor):
     """Histogram of which of six shapes an image has at every pixel, at four scales jointly; no words are learned.
 
     A shape is the largest of: slope, dark spot, bright spot, dark line, bright line, saddle, after the basic image
@@ -66,12 +68,11 @@ class ShapeColumns(BaseEstimator):
         self.normalize_width = normalize_width
 
     @property
-    def invariances(self) -> tuple[str, ...]:
+    def invariances(self):
         """What leaves the histogram unchanged."""
-        return ("rotation", "brightness", "contrast")
+        return (Rotations, Brightness, Contrast)
 
-    def describe_all(self, image: np.ndarray) -> np.ndarray:
-        """The share of each column of shapes, (1, 1296), of an image (h, w) or (h, w, 3 or 4)."""
+    def _extract(self, image):
         # Of mean 0: a sampled second derivative of a Gaussian does not quite sum to 0.
         plane = standardize(image)
         if self.normalize_width:
@@ -80,7 +81,8 @@ class ShapeColumns(BaseEstimator):
         columns = np.zeros(plane.shape, int)
         for scale in self.scale * 2.0 ** np.arange(4):
             columns = 6 * columns + strongest_shape(plane, scale)
-        return np.bincount(columns.ravel(), minlength=6**4)[None] / columns.size
+        shares = np.bincount(columns.ravel(), minlength=6**4)[None] / columns.size
+        return shares, (np.array([plane.shape]) - 1) / 2
 
 
 def strongest_shape(plane: np.ndarray, scale: float) -> np.ndarray:
@@ -136,9 +138,9 @@ COMBINATIONS = {
 class StoredVectors(BaseEstimator):
     """A descriptor for images given as their precomputed vectors."""
 
-    def describe_all(self, vectors: np.ndarray) -> np.ndarray:
-        """The vectors (n, D) themselves."""
-        return vectors
+    def extract(self, vectors: np.ndarray, windows: None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors (n, D) themselves, and no places."""
+        return vectors, np.empty((len(vectors), 0))
 
 
 def draw_split(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -174,11 +176,11 @@ def _distances(descriptor, paths, labels, seed: int, cache: Path | None) -> np.n
 def _histograms(descriptor, paths, labels, seed: int, cache: Path | None) -> np.ndarray:
     images: Any = paths if cache is None else stored_vectors(descriptor, paths, cache)
     if isinstance(descriptor, ShapeColumns):
-        return np.concatenate(
-            [descriptor.describe_all(read_image(path)) for path in paths] if cache is None else images
-        )
+        return np.concatenate([descriptor.extract(read_image(path))[0] for path in paths] if cache is None else images)
     training, _ = draw_split(labels, seed)
-    bag = WordHistograms(descriptor if cache is None else StoredVectors(), N_WORDS, N_VECTORS, random_state=seed)
+    described = descriptor if cache is None else StoredVectors()
+    codebook, grid = KMeansCodebook(N_WORDS), Grid(N_VECTORS)
+    bag = BagOfFeatures(codebook, described, grid, normalization="sum", random_state=seed)
     return bag.fit([images[i] for i in training]).transform(images)
 
 
@@ -186,11 +188,11 @@ def stored_vectors(descriptor, paths: Sequence[Path], cache: Path) -> np.ndarray
     """The vectors (images, n, D) float16 of images of one size, read from the folder or written to it."""
     file = cache / f"vectors-{_key(descriptor, paths)}.npy"
     if not file.exists():
-        first = descriptor.describe_all(read_image(paths[0]))
+        first = descriptor.extract(read_image(paths[0]))[0]
         with atomic_path(file) as neighbour:
             stored = np.lib.format.open_memmap(neighbour, "w+", np.float16, (len(paths), *first.shape))
             for row, path in zip(stored, track(paths, f"describing by {descriptor}"), strict=True):
-                row[:] = descriptor.describe_all(read_image(path))
+                row[:] = descriptor.extract(read_image(path))[0]
             stored.flush()
     return np.load(file, mmap_mode="r")
 

@@ -1,9 +1,12 @@
+"""Bags of features over random windows: what is counted, and that neither threads nor neighbours change it."""
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from invariance.codebooks import BagOfFeatures, ClusteringForest, KMeansCodebook
-from invariance.codebooks.bag import informative_thresholds
+from invariance.codebooks import BagOfFeatures, ClusteringForest, KMeansCodebook, RandomWindows
+from invariance.codebooks.counting import informative_thresholds
+from invariance.descriptors import HaarPatches, MaximumResponses
 from invariance.models import load, save
 
 
@@ -26,24 +29,22 @@ def striped():
 
 
 def make_bag(**settings):
-    forest = ClusteringForest(3, n_leaves=20)
-    return BagOfFeatures(
-        **{"codebook": forest, "n_windows": 100, "n_training_windows": 20, "random_state": 0} | settings
-    )
+    defaults = {"codebook": ClusteringForest(3, n_leaves=20), "sampler": RandomWindows(100, 20), "random_state": 0}
+    return BagOfFeatures(**defaults | settings)
 
 
 @pytest.mark.parametrize("codebook", [ClusteringForest(3, n_leaves=20), KMeansCodebook(15)], ids=["forest", "k-means"])
 def test_a_bag_counts_every_window_once_for_every_tree(codebook, striped):
     bag = make_bag(codebook=codebook).fit(*striped)
     counts = bag.count(striped[0])
-    n_codes = bag.codebook_.transform(bag.windows_of(striped[0][0], 5).descriptors).shape[1]
+    n_codes = bag.codebook_.transform(bag.extract(striped[0][0], 5)[0]).shape[1]
     assert counts.shape == (len(striped[0]), bag.n_words_)
     np.testing.assert_array_equal(counts.sum(axis=1), 100 * n_codes)
 
 
 def test_counts_are_those_of_the_windows_one_by_one(striped):
     bag = make_bag().fit(*striped)
-    words = bag.codebook_.transform(bag.windows_of(striped[0][3], 100).descriptors)
+    words = bag.codebook_.transform(bag.extract(striped[0][3])[0])
     expected = np.zeros(bag.n_words_)
     for word in words.ravel():
         expected[word] += 1
@@ -77,6 +78,24 @@ def test_the_normalizations(striped):
     np.testing.assert_allclose(bag.normalize(counts), np.sqrt(shares), rtol=1e-6)
     np.testing.assert_allclose(bag.set_params(normalization="sum").normalize(counts), shares, rtol=1e-6)
     np.testing.assert_array_equal(bag.set_params(normalization="binary").normalize(counts), counts > 0)
+
+
+def test_the_sampler_follows_the_descriptor(striped):
+    assert make_bag(sampler=None, descriptor=MaximumResponses()).fit(striped[0][:2]).sampler_.n_descriptors == 100_000
+    bag = make_bag(sampler=None).fit(striped[0][:2])
+    assert (bag.sampler_.n_windows, type(bag.descriptor_)) == (8000, HaarPatches)
+
+
+def test_windows_of_a_pyramid_are_counted_in_the_cell_of_their_centre(striped):
+    bag = make_bag(levels=2).fit(*striped)
+    counts = bag.count(striped[0][:1])[0]
+    vectors, windows = bag.extract(striped[0][0])
+    words = bag.codebook_.transform(vectors)
+    middles = windows[:, :2] + (windows[:, 2:] - 1) / 2
+    is_upper_right = (middles < np.array(striped[0][0].shape) / 2) == [True, False]
+    expected = np.bincount(words[is_upper_right.all(axis=1)].ravel(), minlength=bag.n_words_)
+    np.testing.assert_array_equal(counts[: bag.n_words_], np.bincount(words.ravel(), minlength=bag.n_words_))
+    np.testing.assert_array_equal(counts[2 * bag.n_words_ : 3 * bag.n_words_], expected)
 
 
 def test_thresholds_part_the_classes_where_that_is_possible():
@@ -141,9 +160,11 @@ def test_a_saved_bag_counts_the_same(striped, tmp_path):
     ("settings", "images", "message"),
     [
         ({"normalization": "tfidf"}, None, "normalization must be one of"),
-        ({"n_windows": 0}, None, "n_windows must be"),
-        ({"n_training_windows": 1.5}, None, "n_training_windows must be"),
-        ({"min_scale": 0.9, "max_scale": 0.5}, None, "min_scale must be"),
+        ({"levels": 0}, None, "levels must be"),
+        ({"sampler": RandomWindows(0, 5)}, None, "n_windows must be"),
+        ({"sampler": RandomWindows(5, 1.5)}, None, "n_training_windows must be"),
+        ({"sampler": RandomWindows(5, 5, 0.9, 0.5)}, None, "min_scale must be"),
+        ({"descriptor": MaximumResponses()}, None, "takes no windows"),
         ({}, [], "at least one image"),
         ({}, [np.zeros((4, 4)), np.zeros(5)], "image must be"),
     ],

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_curve
 
-from invariance.codebooks import BagKernel, BagOfFeatures, ClusteringForest, CodebookClassifier, equal_error_rate
+from invariance.codebooks import (
+    BagKernel,
+    BagOfFeatures,
+    ClusteringForest,
+    CodebookClassifier,
+    RandomWindows,
+    equal_error_rate,
+)
 from invariance.models import load, save
 
 
@@ -21,7 +28,7 @@ def draw_images(n_each, seed):
 
 @pytest.fixture(scope="module")
 def fitted():
-    bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), n_windows=300, n_training_windows=60, max_scale=0.5)
+    bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), sampler=RandomWindows(300, 60, max_scale=0.5))
     return CodebookClassifier(bag, random_state=0).fit(*draw_images(20, 0))
 
 
@@ -35,7 +42,7 @@ def test_three_classes():
     images, labels = draw_images(8, 2)
     labels = labels.copy()
     labels[:4] = 5
-    model = CodebookClassifier(BagOfFeatures(n_windows=50, n_training_windows=20), random_state=0).fit(images, labels)
+    model = CodebookClassifier(BagOfFeatures(sampler=RandomWindows(50, 20)), random_state=0).fit(images, labels)
     assert model.decision_function(images).shape == (16, 3)
     assert set(model.predict(images)) <= {3, 5, 8}
 
@@ -58,11 +65,11 @@ def test_words_of_a_class_fire_where_it_is(fitted):
 
 def test_the_windows_of_a_word_have_that_word(fitted):
     images, _ = draw_images(2, 5)
-    described = fitted.bag_.windows_of(images[2], 200)
-    words = fitted.bag_.codebook_.transform(described.descriptors)
+    vectors, windows = fitted.bag_.extract(images[2], 200)
+    words = fitted.bag_.codebook_.transform(vectors)
     word = int(words[0, 1])
     found = fitted.word_windows(images, word, n_windows=200)
-    np.testing.assert_array_equal(found[2], described.boxes[words[:, 1] == word])
+    np.testing.assert_array_equal(found[2], windows[words[:, 1] == word])
     assert len(found) == len(images)
 
 
@@ -109,12 +116,12 @@ def test_mistakes_are_named(fitted):
         BagKernel()(-np.ones((2, 3)))
     with pytest.raises(ValueError, match="kind must be"):
         BagKernel("rbf")(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="as many words"):
+    with pytest.raises(ValueError, match="same number of words"):
         BagKernel()(np.ones((2, 3)), np.ones((2, 4)))
 
 
 def test_probabilities_agree_with_the_classes_and_are_better_than_chance():
-    bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), n_windows=300, n_training_windows=60, max_scale=0.5)
+    bag = BagOfFeatures(ClusteringForest(3, n_leaves=50), sampler=RandomWindows(300, 60, max_scale=0.5))
     model = CodebookClassifier(bag, probability=True, random_state=0).fit(*draw_images(20, 0))
     images, labels = draw_images(20, 1)
     probabilities = model.predict_proba(images)

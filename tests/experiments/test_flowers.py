@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from experiments import caltech_objects
 from experiments.flowers17 import Middle, Split, find_twins, measure, predictions
-from invariance.codebooks import WordHistograms
+from invariance.codebooks import BagOfFeatures, KMeansCodebook
 from invariance.datasets import load_flowers17
 from invariance.descriptors import ColourGrid, GradientPyramid
 
@@ -30,7 +30,7 @@ def test_twins_are_found_though_resized_and_brightened():
 
 def test_vectors_are_kept_the_more_the_nearer_the_middle():
     image, descriptor = blurred_noise(0), Middle(ColourGrid(1, 1), spread=0.25)
-    vectors, places = descriptor.describe_all(image), descriptor.places(image.shape)
+    vectors, places = descriptor.extract(image)
     rows, columns = places.astype(int).T
     np.testing.assert_allclose(vectors[:, 2], image.max(axis=2)[rows, columns], atol=1e-5)
     away = np.linalg.norm((places + 0.5) / image.shape[:2] - 0.5, axis=1)
@@ -47,7 +47,7 @@ def test_colours_and_edges_are_weighed_and_all_methods_judged():
     order = rng.permutation(30)
     training, test = order[:18], order[18:]
     transformers = {
-        "colour": WordHistograms(Middle(ColourGrid()), n_words=8, random_state=0),
+        "colour": BagOfFeatures(KMeansCodebook(8), Middle(ColourGrid()), normalization="sum", random_state=0),
         "edges": GradientPyramid(levels=2),
         "edges 360": GradientPyramid(360, levels=2),
     }

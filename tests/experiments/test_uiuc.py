@@ -8,6 +8,7 @@ from scipy import ndimage
 from experiments import uiuc_textures
 from experiments.uiuc_textures import Combination, Entry, ShapeColumns
 from invariance.descriptors import MaximumResponses, PatchGrid
+from invariance.transformations import Rotations
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 QUICK = {
@@ -47,17 +48,15 @@ def test_a_split_takes_twenty_images_of_every_class_and_tests_on_the_others():
 def test_the_table_has_the_eight_descriptors_of_the_paper():
     assert len(uiuc_textures.TABLE) == 8
     assert not set(uiuc_textures.TABLE) & set(uiuc_textures.MORE)
-    assert sum("rotation" in entry.descriptor.invariances for entry in uiuc_textures.TABLE.values()) == 5
+    assert sum(Rotations in entry.descriptor.invariances for entry in uiuc_textures.TABLE.values()) == 5
 
 
 def test_words_are_learned_from_training_images_only(textures, few_words, monkeypatch):
     paths, labels = textures
     seen = []
-    fit = uiuc_textures.WordHistograms.fit
+    fit = uiuc_textures.BagOfFeatures.fit
     monkeypatch.setattr(uiuc_textures, "N_TRAINING", 2)
-    monkeypatch.setattr(
-        uiuc_textures.WordHistograms, "fit", lambda bag, images: seen.extend(images) or fit(bag, images)
-    )
+    monkeypatch.setattr(uiuc_textures.BagOfFeatures, "fit", lambda bag, images: seen.extend(images) or fit(bag, images))
     uiuc_textures.distance_stack(paths, labels, 1, table={"patch": QUICK["patch"]})
     training, _ = uiuc_textures.draw_split(labels, 1)
     assert seen == [paths[i] for i in training]
@@ -70,7 +69,7 @@ def test_a_cache_gives_the_same_distances_and_is_read_again(textures, few_words,
     cached = uiuc_textures.distance_stack(paths, labels, 0, tmp_path, QUICK)
     assert plain.shape == (3, 6, 6)
     np.testing.assert_allclose(cached, plain, atol=0.05)  # vectors are kept in half precision
-    monkeypatch.setattr(uiuc_textures, "WordHistograms", None)
+    monkeypatch.setattr(uiuc_textures, "BagOfFeatures", None)
     np.testing.assert_array_equal(uiuc_textures.distance_stack(paths, labels, 0, tmp_path, QUICK), cached)
     monkeypatch.setattr(uiuc_textures, "N_WORDS", 13)
     with pytest.raises(TypeError):

@@ -1,211 +1,321 @@
-"""Images of any sizes as histograms of visual words, [Moosmann06] sec. 2-4.
+"""Images of any sizes as histograms of visual words, [Moosmann06] sec. 2-4 and [Varma07] sec. 4.
 
-Random windows of every image are described; a codebook gives each a word (or one a tree); the words are counted.
-Few windows per image suffice to learn the codebook, many are needed to count: "the denser the sampling the better".
-
-Differs from [Moosmann06]: the default histogram is normalised and square-rooted (Hellinger) instead of binarised.
+A sampler picks windows or places of every image, a descriptor turns them into vectors, and a codebook turns vectors
+into words, which are counted. Few vectors per image suffice to learn the codebook, many are needed to count: "the
+denser the sampling the better".
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from invariance._core.checks import check_choice, check_count, check_number
+from invariance._core.checks import check_choice, check_count
+from invariance._core.parallel import iterate_jobs
 from invariance._core.randomness import make_rng
+from invariance.codebooks.counting import count_columns, count_words, informative_thresholds, level_shares
 from invariance.codebooks.forest import ClusteringForest
-from invariance.codebooks.windows import Described, Sampling, describe_windows, for_each_image
-from invariance.descriptors import HaarPatches
-from invariance.images import encode_labels
+from invariance.codebooks.orbit import Orbits
+from invariance.codebooks.samplers import Grid, RandomWindows
+from invariance.descriptors import Descriptor, HaarPatches, WindowDescriptor
+from invariance.descriptors.protocol import Extracted
+from invariance.images import encode_labels, read_image
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
+# Vectors that `fit_transform` keeps in memory, so that they are computed only once.
+KEPT_BYTES = 2**29
+
+Kept = dict[int, tuple[tuple[int, ...], Iterable[Extracted]]]
 
 
 class BagOfFeatures(TransformerMixin, BaseEstimator):
-    """Turn images into bags of visual words.
+    """Transformer of images into bags of visual words.
 
     Parameters
     ----------
-    codebook : what gives descriptors their words, with `fit(D, y)` and `transform(D) -> (n, t)`; None means
-        ClusteringForest().
-    descriptor : what describes a window; None means HaarPatches().
-    n_windows : windows per image that are counted; n_training_windows : those that the codebook is learned from.
-    min_scale, max_scale : sides of the windows, as shares of the image's shorter side.
-    normalization : "sqrt" of the shares of the words, "sum" for the shares themselves, "binary" for whether a word
-        occurs at all (the paper), "information" for whether it occurs more often than the threshold that tells most
-        about the class, found for each word on the training images.
+    codebook : estimator or None, default=None
+        What gives vectors their words: it has `fit(D, y)`, `transform(D) -> (n, t)` of int, and `n_words_`. None means
+        `ClusteringForest()`.
+    descriptor : Descriptor or None, default=None
+        What describes an image. None means `HaarPatches()`.
+    sampler : RandomWindows, Grid or None, default=None
+        Where an image is described. None means `RandomWindows()` for descriptors of windows, and `Grid()` for others.
+    transformations : TransformationSet or None, default=None
+        Φ, what should not matter: words are counted in all transformed copies of an image, the same windows or grid in
+        each, and the counts are added. If Φ is a group that maps the pixels of the image onto each other, such as
+        `Rotations(4) * Reflections()` for square images, the bag of a transformed image is exactly the same. With
+        `RandomWindows` the windows are divided among the copies. What lies outside an image is set by the `border` of
+        Φ; "reflect" suits photographs.
+    normalization : {"sqrt", "sum", "binary", "information"}, default="sqrt"
+        "sum" gives the shares of the words, "sqrt" their square roots, "binary" whether a word occurs at all (the
+        paper), "information" whether it occurs more often than the threshold that tells most about the class, found
+        for each word on the training images.
+    levels : int, default=1
+        Number of levels of the spatial pyramid. Level l divides the image into 2^l x 2^l cells and counts the words of
+        each by itself; finer levels have a larger share in the sum.
+    n_jobs : int or None, default=None
+        Number of threads, each with an image of its own; the vectors of one image per thread are held at a time.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the windows and, if it has none of its own, of the codebook.
 
+    Attributes
+    ----------
+    codebook_, descriptor_, sampler_ : objects
+        The fitted codebook, and the descriptor and sampler that are used.
+    n_words_ : int
+        Number of words of the codebook.
+    n_values_ : int
+        Length of a vector.
+    in_colour_ : bool
+        Whether grey images are given three equal channels, because some training images are in colour.
+    seed_ : int
+        Seed of the windows that are counted: every image has the same, so that its bag does not depend on the images
+        beside it.
+    thresholds_ : ndarray of shape (n_words,)
+        The counts above which words tell most, with `normalization="information"` only.
+
+    Notes
+    -----
     Images are arrays (h, w) or (h, w, c) of any sizes, or paths; a sequence that reads them one by one will do. Where
     some of the training images are grey and some in colour, grey ones are taken for colours without saturation.
+
+    Differs from [Moosmann06]: the default histogram is normalised and square-rooted (Hellinger) instead of binarised.
+    The words of [Varma07] are those of `KMeansCodebook`, counted on a `Grid` with `normalization="sum"`.
     """
 
     def __init__(
         self,
         codebook=None,
         descriptor=None,
-        n_windows=8000,
-        n_training_windows=67,
-        min_scale=0.1,
-        max_scale=1.0,
+        sampler=None,
+        transformations=None,
         normalization="sqrt",
+        levels=1,
         n_jobs=None,
         random_state=None,
     ):
         self.codebook = codebook
         self.descriptor = descriptor
-        self.n_windows = n_windows
-        self.n_training_windows = n_training_windows
-        self.min_scale = min_scale
-        self.max_scale = max_scale
+        self.sampler = sampler
+        self.transformations = transformations
         self.normalization = normalization
+        self.levels = levels
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, images: Sequence[Any], y=None) -> "BagOfFeatures":
-        """Learn the codebook from images and, if the codebook uses them, their labels."""
-        check_choice("normalization", self.normalization, NORMALIZATIONS)
-        self._learn_codebook(images, y)
-        if self.normalization == "information":
-            self._learn_thresholds(self.count(images), y)
+    def fit(self, images: Sequence[Any], y: Any = None) -> "BagOfFeatures":
+        """Learn the codebook.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+        y : array-like of shape (n_images,) or None, default=None
+            Labels, for codebooks that use them and for `normalization="information"`.
+
+        Returns
+        -------
+        self : BagOfFeatures
+        """
+        needs_counts = self.normalization == "information"
+        kept = self._learn_codebook(images, y, KEPT_BYTES if needs_counts else 0)
+        if needs_counts:
+            self._learn_thresholds(self._count(images, kept), y)
         return self
 
-    def fit_transform(self, images: Sequence[Any], y=None) -> np.ndarray:
-        """The bags of the images that the codebook was learned from; they are counted once."""
-        check_choice("normalization", self.normalization, NORMALIZATIONS)
-        self._learn_codebook(images, y)
-        counts = self.count(images)
+    def fit_transform(self, images: Sequence[Any], y: Any = None) -> np.ndarray:
+        """Learn the codebook and count the words of the same images; see `fit` and `transform`.
+
+        Vectors of up to half a gigabyte are kept, so that they are computed only once.
+        """
+        counts = self._count(images, self._learn_codebook(images, y, KEPT_BYTES))
         if self.normalization == "information":
             self._learn_thresholds(counts, y)
         return self.normalize(counts)
 
     def transform(self, images: Sequence[Any]) -> np.ndarray:
-        """Bags (n, n_words) float32 of images."""
+        """Turn images into bags.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_words * (1 + 4 + 16 + ...)), float32
+            Level by level and cell by cell.
+        """
         return self.normalize(self.count(images))
 
     def count(self, images: Sequence[Any]) -> np.ndarray:
-        """How often every word occurs in every image: (n, n_words) float32.
-
-        Every image is given the same random windows, so that its bag does not depend on the images beside it.
-        """
+        """Count every word in every image: (n_images, n_words * (1 + 4 + 16 + ...)), float32."""
         check_is_fitted(self)
-        counts = np.zeros((_count_images(images), self.n_words_), np.float32)
-        rngs = [np.random.default_rng(self.seed_) for _ in counts]
-        sampling = self._sampling(check_count("n_windows", self.n_windows))
-        histograms = for_each_image(
-            self._histogram, images, self._descriptor(), sampling, rngs, self.n_jobs, "counting visual words"
-        )
-        for row, histogram in zip(counts, histograms, strict=True):
-            row[:] = histogram
-        return counts
-
-    def _learn_codebook(self, images, y) -> None:
-        rng = make_rng(self.random_state)
-        n_images = _count_images(images)
-        n_windows = check_count("n_training_windows", self.n_training_windows)
-        self.in_colour_ = False
-        seeds = rng.integers(2**63, size=n_images)
-        described = self._describe_all(images, n_windows, seeds)
-        if described is None:
-            # Some are grey and some in colour: the grey ones become colours without saturation.
-            self.in_colour_ = True
-            described = self._describe_all(images, n_windows, seeds)
-        labels = None if y is None else _repeat_labels(y, n_images, n_windows)
-        codebook = ClusteringForest() if self.codebook is None else clone(self.codebook)
-        unset = {"random_state": int(rng.integers(2**31)), "n_jobs": self.n_jobs}
-        given = codebook.get_params(deep=False)
-        lent = {name: value for name, value in unset.items() if name in given and given[name] is None}
-        self.codebook_ = codebook.set_params(**lent).fit(described, labels)
-        if "n_jobs" in lent:
-            # Counting gives every image per thread of its own: the codebook must not start more.
-            self.codebook_.set_params(n_jobs=None)
-        self.n_words_ = int(self.codebook_.n_words_)
-        self.seed_ = int(rng.integers(2**31))
-
-    def _describe_all(self, images, n_windows: int, seeds: np.ndarray) -> np.ndarray | None:
-        """The descriptors (n * n_windows, d) of so many windows of every image; None where their lengths differ."""
-        rngs = [np.random.default_rng(seed) for seed in seeds]
-        sampling, descriptor = self._sampling(n_windows), self._descriptor()
-        work = for_each_image(_descriptors_only, images, descriptor, sampling, rngs, self.n_jobs, "describing windows")
-        described, is_even = None, True
-        for place, part in enumerate(work):
-            if described is None:
-                described = np.empty((len(rngs) * n_windows, part.shape[1]), part.dtype)
-            if part.shape[1] == described.shape[1]:
-                described[place * n_windows : (place + 1) * n_windows] = part
-            else:
-                is_even = False
-        return described if is_even else None
-
-    def _sampling(self, n_windows: int) -> Sampling:
-        max_scale = check_number("max_scale", self.max_scale, 0, 1)
-        min_scale = check_number("min_scale", self.min_scale, 0, max_scale)
-        return Sampling(n_windows, min_scale, max_scale, self.in_colour_)
-
-    def _descriptor(self):
-        return HaarPatches() if self.descriptor is None else self.descriptor
-
-    def _histogram(self, described: Described) -> np.ndarray:
-        return np.bincount(self.codebook_.transform(described.descriptors).ravel(), minlength=self.n_words_)
-
-    def windows_of(self, image: Any, n_windows: int) -> Described:
-        """Windows of one image as they are counted, for maps and galleries."""
-        check_is_fitted(self)
-        sampling = self._sampling(check_count("n_windows", n_windows))
-        return describe_windows(image, self._descriptor(), sampling, np.random.default_rng(self.seed_))
-
-    def _learn_thresholds(self, counts: np.ndarray, y) -> None:
-        if y is None:
-            raise ValueError("normalization='information' needs labels y to find its thresholds; got None.")
-        self.thresholds_ = informative_thresholds(counts, encode_labels(y, len(counts))[1])
+        return self._count(images, {})
 
     def normalize(self, counts: np.ndarray) -> np.ndarray:
-        """Bags (n, n_words) float32 from counts."""
+        """Turn counts into bags, both of shape (n_images, n_words * (1 + 4 + 16 + ...)), float32."""
         if self.normalization == "binary":
             return (counts > 0).astype(np.float32)
         if self.normalization == "information":
             return (counts > self.thresholds_).astype(np.float32)
-        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        shares = level_shares(counts, self.n_words_, self.levels)
         return np.sqrt(shares) if self.normalization == "sqrt" else shares
 
+    def extract(self, image: Any, n_windows: int | None = None) -> Extracted:
+        """Extract the vectors of one image that are counted, without transformations, for maps and galleries.
 
-def informative_thresholds(counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """For every word (a column) the count above which its presence tells most about the class: (n_words,)."""
-    return np.array([_informative_threshold(column, codes) for column in counts.T], np.float32)
+        Parameters
+        ----------
+        image : ndarray or path
+            An image.
+        n_windows : int or None, default=None
+            Number of windows, if the sampler draws them; None is as many as are counted.
+
+        Returns
+        -------
+        vectors : ndarray of shape (n, n_values), float32
+        places : ndarray of shape (n, 3) or (n, 2)
+        """
+        check_is_fitted(self)
+        sampler = self.sampler_
+        if n_windows is not None and isinstance(sampler, RandomWindows):
+            sampler = clone(sampler).set_params(n_windows=n_windows)
+        orbit = Orbits(None).of(self._load(image))
+        return next(iter(sampler.extract(self.descriptor_, orbit, np.random.default_rng(self.seed_))))
+
+    def _learn_codebook(self, images, y, room: int) -> Kept:
+        """Fit all but the thresholds; the vectors of as many images as there is room for, in bytes, are returned."""
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
+        check_count("levels", self.levels)
+        n_images = _count_images(images)
+        self.descriptor_: Descriptor = HaarPatches() if self.descriptor is None else clone(self.descriptor, safe=False)
+        self.sampler_ = _default_sampler(self.descriptor_) if self.sampler is None else clone(self.sampler, safe=False)
+        rng = make_rng(self.random_state)
+        seeds, codebook_seed = self.sampler_.draw_seeds(rng, n_images)
+        vectors, n_each, kept = self._sample_vectors(images, seeds, room)
+        labels = None
+        if y is not None:
+            classes, codes = encode_labels(y, n_images)
+            labels = classes[np.repeat(codes, n_each)]
+        codebook = ClusteringForest() if self.codebook is None else clone(self.codebook)
+        self.codebook_ = _fit_codebook(codebook, vectors, labels, random_state=codebook_seed, n_jobs=self.n_jobs)
+        self.n_words_ = int(self.codebook_.n_words_)
+        self.n_values_ = vectors.shape[1]
+        self.seed_ = int(rng.integers(2**31))
+        return kept
+
+    def _sample_vectors(self, images, seeds, room: int) -> tuple[np.ndarray, list[int], Kept]:
+        """Vectors (n, n_values) to learn from, the number of them per image, and all vectors of some images."""
+        self.in_colour_ = False
+        sample = self._sample_once(images, seeds, room)
+        if sample is None:
+            # Some are grey and some in colour: the grey ones become colours without saturation.
+            self.in_colour_ = True
+            sample = self._sample_once(images, seeds, room)
+        if sample is None:
+            raise ValueError("images must give vectors of one length, but theirs differ. Are their channels alike?")
+        return sample
+
+    def _sample_once(self, images, seeds, room: int) -> tuple[np.ndarray, list[int], Kept] | None:
+        """As `_sample_vectors`, or None if the lengths of vectors differ."""
+        work = partial(self._draw_training, images, Orbits(self.transformations), len(seeds))
+        vectors, n_each, kept = np.empty((0, 0), np.float32), [], Kept()
+        is_even, end = True, 0
+        tasks = list(enumerate(seeds))
+        for index, (part, shape, whole) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing images")):
+            if index == 0:
+                vectors = np.empty((len(seeds) * self.sampler_.max_training(len(seeds)), part.shape[1]), np.float32)
+            if part.shape[1] != vectors.shape[1]:
+                is_even = False
+                continue
+            vectors[end : end + len(part)] = part
+            end += len(part)
+            n_each.append(len(part))
+            n_bytes = 0 if whole is None else sum(array.nbytes for array, _ in whole)
+            if whole is not None and n_bytes <= room:
+                room -= n_bytes
+                kept[index] = shape, whole
+        return (vectors[:end], n_each, kept) if is_even else None
+
+    def _draw_training(self, images, orbits: Orbits, n_images: int, task):
+        """Vectors of one image to learn from, its shape, and all its vectors if they were computed."""
+        index, seed = task
+        image = self._load(images[index])
+        rng = np.random.default_rng(seed)
+        part, whole = self.sampler_.draw_training(self.descriptor_, orbits.of(image), n_images, rng)
+        return part, image.shape, whole
+
+    def _count(self, images, kept: Kept) -> np.ndarray:
+        """Counts of words; vectors that were kept are used up."""
+        counts = np.zeros((_count_images(images), count_columns(self.n_words_, self.levels)), np.float32)
+        work = partial(self._count_image, images, Orbits(self.transformations), kept)
+        rows = iterate_jobs(work, range(len(counts)), self.n_jobs, "counting visual words")
+        for counts_of_image, row in zip(counts, rows, strict=True):
+            counts_of_image[:] = row
+        return counts
+
+    def _count_image(self, images, orbits: Orbits, kept: Kept, index: int) -> np.ndarray:
+        """The words of one image, added over its transformed copies."""
+        if index in kept:
+            shape, parts = kept.pop(index)
+        else:
+            image = self._load(images[index])
+            rng = np.random.default_rng(self.seed_)
+            shape, parts = image.shape, self.sampler_.extract(self.descriptor_, orbits.of(image), rng)
+        counts = np.zeros(count_columns(self.n_words_, self.levels), np.int64)
+        for vectors, places in parts:
+            if vectors.shape[1] != self.n_values_:
+                raise ValueError(
+                    f"images must give vectors of {self.n_values_} values, as those that the words were learned from; "
+                    f"got {vectors.shape[1]}. Are some grey and some in colour?"
+                )
+            if len(vectors):
+                words = self.codebook_.transform(np.ascontiguousarray(vectors, np.float32))
+                counts += count_words(words, places, shape, self.n_words_, self.levels)
+        return counts
+
+    def _load(self, image: Any) -> np.ndarray:
+        """One image as an array, with three channels where training images had them."""
+        image = read_image(image) if isinstance(image, str | os.PathLike) else np.asarray(image)
+        if image.ndim not in (2, 3) or image.size == 0:
+            raise ValueError(f"an image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
+        if self.in_colour_ and (image.ndim == 2 or image.shape[2] == 1):
+            image = np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
+        return image
+
+    def _learn_thresholds(self, counts: np.ndarray, y) -> None:
+        """Find the counts above which words tell most about the class."""
+        if y is None:
+            raise ValueError("normalization='information' needs labels y to find its thresholds; got None.")
+        self.thresholds_ = informative_thresholds(counts, encode_labels(y, len(counts))[1])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True  # images, never flat rows
+        return tags
 
 
-def _informative_threshold(column: np.ndarray, codes: np.ndarray) -> float:
-    order = np.argsort(column, kind="stable")
-    ordered = column[order]
-    one_hot = np.eye(codes.max() + 1)[codes[order]]
-    below = np.cumsum(one_hot, axis=0)[:-1]
-    above = one_hot.sum(axis=0) - below
-    possible = ordered[1:] > ordered[:-1]
-    if not possible.any():
-        return float(ordered[-1])
-    rest = np.where(possible, _weighted_entropy(below) + _weighted_entropy(above), np.inf)
-    best = int(np.argmin(rest))
-    return float(0.5 * (ordered[best] + ordered[best + 1]))
+def _default_sampler(descriptor: Descriptor) -> RandomWindows | Grid:
+    """Random windows for a descriptor that takes windows, all places for one that has its own."""
+    return RandomWindows() if isinstance(descriptor, WindowDescriptor) else Grid()
 
 
-def _weighted_entropy(counts: np.ndarray) -> np.ndarray:
-    """Weight times entropy of each row of class counts."""
-    totals = counts.sum(axis=1, keepdims=True)
-    return -np.sum(counts * np.log(np.maximum(counts, 1) / np.maximum(totals, 1)), axis=1)
-
-
-def _repeat_labels(y, n_images: int, n_windows: int) -> np.ndarray:
-    """The label of every window's image."""
-    classes, codes = encode_labels(y, n_images)
-    return classes[np.repeat(codes, n_windows)]
-
-
-def _descriptors_only(described: Described) -> np.ndarray:
-    return described.descriptors
+def _fit_codebook(codebook, vectors: np.ndarray, labels, **lent) -> Any:
+    """A codebook fitted with parameters that it is lent where its own are None."""
+    given = codebook.get_params(deep=False)
+    lent = {name: value for name, value in lent.items() if name in given and given[name] is None}
+    codebook.set_params(**lent).fit(vectors, labels)
+    # Counting runs one image per thread, so the codebook must not start more; a generator is not kept in the model.
+    return codebook.set_params(**dict.fromkeys(lent))
 
 
 def _count_images(images: Any) -> int:
+    """The number of images, at least one."""
     if isinstance(images, np.ndarray) and images.ndim not in (1, 3, 4):
         raise ValueError(f"images must be a sequence of images; got one array of shape {images.shape}.")
     if len(images) == 0:

@@ -24,28 +24,58 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    bag : a `BagOfFeatures`; None means the default one.
-    C : of the support vector machine, for bags of mean squared length 1; it is adapted to what length they have.
-    probability : whether `predict_proba` is learned, from scores of bags held out. The words themselves have seen all
-        labels, so that it is too sure, and much too sure where classes can hardly be told apart.
-    n_jobs, random_state : handed to the bag if it has none of its own.
+    bag : BagOfFeatures or None, default=None
+        What turns images into bags; None means `BagOfFeatures()`.
+    transformations : TransformationSet or None, default=None
+        Φ, what should not matter, handed to the bag. It is an error if the bag has a Φ of its own as well.
+    C : float, default=1.0
+        Inverse regularization of the support vector machine, for bags of mean squared length 1; it is adapted to the
+        length that they have.
+    probability : bool, default=False
+        Whether `predict_proba` is learned, from scores of bags held out. The words themselves have seen all labels, so
+        that probabilities are too confident, and much too confident where classes can hardly be distinguished.
+    n_jobs : int or None, default=None
+        Number of threads, handed to the bag if it has none of its own.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed, handed to the bag if it has none of its own.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    bag_ : BagOfFeatures
+        The fitted bag.
+    svm_ : LinearSVC
+        The fitted support vector machine, of class codes.
+    sharpness_ : float
+        Factor of the scores in `predict_proba`, with `probability=True` only.
     """
 
-    def __init__(self, bag=None, C=1.0, probability=False, n_jobs=None, random_state=None):
+    def __init__(self, bag=None, transformations=None, C=1.0, probability=False, n_jobs=None, random_state=None):
         self.bag = bag
+        self.transformations = transformations
         self.C = C
         self.probability = probability
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, images: Sequence[Any], y) -> "CodebookClassifier":
-        """Learn the words, count them, and learn to tell the classes apart by them."""
+    def fit(self, images: Sequence[Any], y: Any) -> "CodebookClassifier":
+        """Learn the words, count them, and learn to classify the counts.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+        y : array-like of shape (n_images,)
+            Labels.
+
+        Returns
+        -------
+        self : CodebookClassifier
+        """
         self.classes_, codes = encode_labels(y, len(images))
-        bag = BagOfFeatures() if self.bag is None else clone(self.bag)
-        unset = {"n_jobs": self.n_jobs, "random_state": self.random_state}
-        bag.set_params(**{name: value for name, value in unset.items() if getattr(bag, name) is None})
-        bags = bag.fit_transform(images, self.classes_[codes])
-        self.bag_ = bag
+        self.bag_ = self._make_bag()
+        bags = self.bag_.fit_transform(images, self.classes_[codes])
         svm = make_svm(bags, check_number("C", self.C, 1e-12))
         if self.probability:
             self.sharpness_ = _calibrate(svm, bags, codes)
@@ -53,25 +83,67 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, images: Sequence[Any]) -> np.ndarray:
-        """How far on the side of each class an image lies: (n,) for two classes, else (n, K)."""
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+
+        Returns
+        -------
+        ndarray of shape (n_images,) for two classes, else (n_images, n_classes)
+        """
         check_is_fitted(self)
         return self.svm_.decision_function(self.bag_.transform(images))
 
     def predict(self, images: Sequence[Any]) -> np.ndarray:
-        """The class of every image."""
+        """Predict the class of every image.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+
+        Returns
+        -------
+        ndarray of shape (n_images,)
+        """
         scores = self.decision_function(images)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(lambda classifier: bool(classifier.probability))
     def predict_proba(self, images: Sequence[Any]) -> np.ndarray:
-        """Probabilities (n, K) of the classes; `probability=True`."""
+        """Probabilities of the classes; needs `probability=True`.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_classes)
+        """
         return scores_to_probabilities(self.decision_function(images), self.sharpness_)
 
     def word_map(self, image: Any, label: Any, n_windows: int = 8000) -> np.ndarray:
-        """Where words of a class fire: (h, w) float32, [Moosmann06] fig. 3.
+        """Where in an image the words of a class are found, [Moosmann06] fig. 3.
 
-        The share of the class among the training windows of a word, averaged over the words of every window that covers
-        a pixel near its centre; NaN where no window's centre is near.
+        Parameters
+        ----------
+        image : ndarray of shape (h, w) or (h, w, c)
+            An image.
+        label : object
+            One of the classes.
+        n_windows : int, default=8000
+            Number of windows.
+
+        Returns
+        -------
+        ndarray of shape (h, w), float32
+            The share of the class among the training windows of a word, averaged over the words of every window whose
+            middle third covers the pixel; NaN where there is none.
         """
         check_is_fitted(self)
         posteriors = getattr(self.bag_.codebook_, "posteriors_", None)
@@ -80,25 +152,71 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         place = np.flatnonzero(self.classes_ == label)
         if len(place) == 0:
             raise ValueError(f"label must be one of {self.classes_.tolist()}; got {label!r}.")
-        boxes, descriptors = self.bag_.windows_of(image, n_windows)
-        strength = posteriors[self.bag_.codebook_.transform(descriptors), place[0]].mean(axis=1)
-        return _spread(boxes, strength, np.shape(image)[:2])
+        words, windows = self._words(image, n_windows)
+        return _spread(windows, posteriors[words, place[0]].mean(axis=1), np.shape(image)[:2])
 
     def word_windows(self, images: Sequence[Any], word: int, n_windows: int = 8000) -> list[np.ndarray]:
-        """The windows that got a word: boxes (n, 3) of top, left, side for each image, [Moosmann06] fig. 2."""
+        """The windows that have a word, [Moosmann06] fig. 2.
+
+        Parameters
+        ----------
+        images : sequence of ndarray or path
+            Images of any sizes.
+        word : int
+            Number of the word.
+        n_windows : int, default=8000
+            Number of windows per image that are searched.
+
+        Returns
+        -------
+        list of ndarray of shape (n, 3)
+            Top, left and side of the windows of every image.
+        """
         check_is_fitted(self)
         word = check_count("word", word, at_least=0, at_most=self.bag_.n_words_ - 1)
-        found = []
-        for image in images:
-            boxes, descriptors = self.bag_.windows_of(image, n_windows)
-            found.append(boxes[(self.bag_.codebook_.transform(descriptors) == word).any(axis=1)])
-        return found
+        found = (self._words(image, n_windows) for image in images)
+        return [windows[(words == word).any(axis=1)] for words, windows in found]
+
+    def _make_bag(self) -> BagOfFeatures:
+        """An unfitted bag with the parameters that it is lent."""
+        bag = BagOfFeatures() if self.bag is None else clone(self.bag)
+        if self.transformations is not None and bag.transformations is not None:
+            raise ValueError(
+                f"transformations must be given to the classifier or to its bag, not to both; got "
+                f"{self.transformations!r} and {bag.transformations!r}."
+            )
+        lent = {name: getattr(self, name) for name in ("transformations", "n_jobs", "random_state")}
+        return bag.set_params(**{name: value for name, value in lent.items() if getattr(bag, name) is None})
+
+    def _words(self, image: Any, n_windows: int) -> tuple[np.ndarray, np.ndarray]:
+        """The words (n, t) of windows (n, 3) of an image."""
+        vectors, windows = self.bag_.extract(image, check_count("n_windows", n_windows))
+        if windows.shape[1] != 3:
+            raise ValueError(
+                f"maps and galleries of words need windows, but {self.bag_.descriptor_!r} describes points. "
+                f"Use HaarPatches, HslPatches or SiftWindows."
+            )
+        return self.bag_.codebook_.transform(vectors), windows
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True  # images, never flat rows
+        return tags
 
 
 def equal_error_rate(y_true: Any, scores: Any) -> float:
-    """The share classified right at the threshold where both classes have the same share of errors (the paper's EER).
+    """Share classified correctly at the threshold where both classes have the same share of errors (the paper's EER).
 
-    `y_true` is true for the class with high scores. Between two thresholds the ROC curve is a straight line.
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), bool
+        True for the class with high scores.
+    scores : array-like of shape (n,)
+        Scores; between two thresholds the ROC curve is a straight line.
+
+    Returns
+    -------
+    float
     """
     false_alarms, hits, _ = roc_curve(np.asarray(y_true, bool), scores)
     gap = false_alarms + hits - 1  # rises along the curve from -1 to 1
@@ -116,6 +234,7 @@ def make_svm(bags: np.ndarray, C: float) -> LinearSVC:
 
 
 def _calibrate(svm: LinearSVC, bags: np.ndarray, codes: np.ndarray) -> float:
+    """The factor that turns scores of held-out bags into probabilities."""
     n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
     if n_folds < 2:
         raise ValueError("probability=True needs at least two images of every class, some of them to be held out.")
@@ -124,11 +243,11 @@ def _calibrate(svm: LinearSVC, bags: np.ndarray, codes: np.ndarray) -> float:
     return learn_sharpness(scores, codes)
 
 
-def _spread(boxes: np.ndarray, strength: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _spread(windows: np.ndarray, strength: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Mean strength of the windows whose middle third covers a pixel; a summed-area table of their corners."""
     height, width = shape
     weights = np.zeros((2, height + 1, width + 1))
-    tops, lefts, sides = boxes.T
+    tops, lefts, sides = windows.T
     first_rows, first_cols = tops + sides // 3, lefts + sides // 3
     last_rows = np.minimum(first_rows + np.maximum(sides // 3, 1), height)
     last_cols = np.minimum(first_cols + np.maximum(sides // 3, 1), width)

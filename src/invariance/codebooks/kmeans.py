@@ -1,4 +1,4 @@
-"""The codebook that everybody compares with: the centres of k-means."""
+"""The codebook that all others are compared with: words are the centres of k-means."""
 
 from typing import Any
 
@@ -6,88 +6,158 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
-from invariance._core.checks import check_choice, check_count
+from invariance._core.checks import check_choice, check_count, check_number
 from invariance._core.randomness import make_rng
 from invariance.images import encode_labels
 from invariance.trees import class_shares
 
 INITS = ("k-means++", "random")
+# Bytes of a block of distances between descriptors and words, to stay near the processor.
+BLOCK_BYTES = 16 * 2**20
+# Small batches, three starts and thirty epochs find words of textures and objects as good as those of all descriptors.
+BATCH_SIZE, N_INIT, MAX_ITER = 4096, 3, 30
 
 
 class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Descriptors coded by the nearest of the centres that scikit-learn's k-means finds.
+    """Codebook whose words are the centres that scikit-learn's k-means finds.
 
     Parameters
     ----------
-    n_words : how many centres
-    batch : whether small batches of descriptors move the centres (`MiniBatchKMeans`), or all of them (`KMeans`)
-    n_init, max_iter : starts, of which the best is kept, and iterations (epochs with `batch`) at most
-    init : "k-means++" spreads the first centres, which takes minutes for thousands; "random" takes any descriptors
-    random_state : as in scikit-learn; scikit-learn uses all cores, and sums rounded in another order on other machines
-        may give centres that differ in the last digits
+    n_words : int, default=400
+        Number of words.
+    batch_size : int or None, default=4096
+        Number of descriptors that move the centres at a time (`MiniBatchKMeans`); None moves them by all descriptors
+        (`KMeans`), which takes much longer.
+    n_init : int, default=3
+        Number of starts, of which the best is kept.
+    max_iter : int, default=30
+        Maximum number of iterations, which are epochs with batches.
+    init : {"k-means++", "random"}, default="k-means++"
+        "k-means++" spreads the first centres, which takes minutes for thousands; "random" takes any descriptors.
+    reassignment_ratio : float, default=0.0
+        With batches, centres that win fewer than this share of the most frequent one's descriptors start afresh.
+    by_class : bool, default=False
+        Whether the words are found class by class, an equal number in each; else among all descriptors together.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed. Without batches scikit-learn uses all cores, and sums rounded in another order on other machines may give
+        centres that differ in the last digits.
 
     Attributes
     ----------
-    kmeans_ : the fitted estimator; n_words_ : its centres; n_iter_ : its iterations;
-    classes_ : the classes; posteriors_ (n_words_, K) : share of each class among the training samples of a word;
-        purity_ (n_words_,) : the largest of these; all three None without labels
+    words_ : ndarray of shape (n_words, n_features), float32
+        The centres.
+    n_words_ : int
+        Number of centres.
+    n_iter_ : int
+        Number of iterations, the largest of all classes with `by_class`.
+    classes_ : ndarray of shape (n_classes,) or None
+        The classes; None without labels.
+    posteriors_ : ndarray of shape (n_words, n_classes) or None
+        Share of every class among the training samples of a word; None without labels.
+    purity_ : ndarray of shape (n_words,) or None
+        The largest of these shares; None without labels.
+    n_features_in_ : int
+        Length of a descriptor.
     """
 
     classes_: Any
 
-    def __init__(self, n_words=5000, batch=False, n_init=1, max_iter=300, init="k-means++", random_state=None):
+    def __init__(
+        self,
+        n_words=400,
+        batch_size=BATCH_SIZE,
+        n_init=N_INIT,
+        max_iter=MAX_ITER,
+        init="k-means++",
+        reassignment_ratio=0.0,
+        by_class=False,
+        random_state=None,
+    ):
         self.n_words = n_words
-        self.batch = batch
+        self.batch_size = batch_size
         self.n_init = n_init
         self.max_iter = max_iter
         self.init = init
+        self.reassignment_ratio = reassignment_ratio
+        self.by_class = by_class
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "KMeansCodebook":
-        """Find the centres of descriptors (n, d); labels (n,) only serve to say what each word stands for."""
+        """Find the words.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Descriptors.
+        y : array-like of shape (n_samples,) or None, default=None
+            Labels of the images that the descriptors are from. Without `by_class` they do not change the words, but
+            tell what every word stands for.
+
+        Returns
+        -------
+        self : KMeansCodebook
+        """
         X = validate_data(self, X, dtype=np.float32, order="C")
-        n_words = check_count("n_words", self.n_words)
-        if n_words > len(X):
-            raise ValueError(f"n_words must be at most n_samples={len(X)}; got {n_words}. Ask for fewer words.")
         self.classes_, codes = (None, None) if y is None else encode_labels(y, len(X))
-        method = MiniBatchKMeans if self.batch else KMeans
-        self.kmeans_ = method(
-            n_words,
-            init=check_choice("init", self.init, INITS),
-            n_init=check_count("n_init", self.n_init),
-            max_iter=check_count("max_iter", self.max_iter),
-            random_state=int(make_rng(self.random_state).integers(2**31)),
-        ).fit(X)
-        self.n_iter_ = self.kmeans_.n_iter_
+        if self.by_class and codes is None:
+            raise ValueError("by_class=True needs labels y, to find the words of each class; got None.")
+        n_groups = len(self.classes_) if self.by_class else 1
+        groups = [X[codes == code] for code in range(n_groups)] if self.by_class else [X]
+        shares = _equal_shares(check_count("n_words", self.n_words, n_groups), n_groups)
+        seeds = make_rng(self.random_state).integers(2**31, size=n_groups)
+        found = [self._kmeans(*task) for task in zip(groups, shares, seeds.tolist(), strict=True)]
+        self.words_ = np.concatenate([kmeans.cluster_centers_ for kmeans in found])
+        self.n_iter_ = max(kmeans.n_iter_ for kmeans in found)
         self.posteriors_ = self.purity_ = None
         if codes is not None:
-            words = self.kmeans_.predict(X)[:, None]
-            self.posteriors_ = class_shares(words, codes, self.n_words_, len(self.classes_))
+            self.posteriors_ = class_shares(self.transform(X), codes, self.n_words_, len(self.classes_))
             self.purity_ = self.posteriors_.max(axis=1)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The nearest centre of every descriptor (n, d): (n, 1) int32."""
+        """Find the nearest word of every descriptor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Descriptors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 1), int32
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
-        return self.kmeans_.predict(X).astype(np.int32)[:, None]
+        return nearest_words(X, self.words_).astype(np.int32)[:, None]
 
     @property
     def n_words_(self) -> int:
         """Number of centres."""
-        return len(self.kmeans_.cluster_centers_)
+        return len(self.words_)
 
     def check_loaded(self) -> None:
-        """Refuse centres that are not of the descriptors' kind: compiled code reads them without looking."""
-        if not hasattr(self, "kmeans_"):
+        """Refuse words and shares whose shapes do not fit the descriptors and classes."""
+        if not hasattr(self, "words_"):
             return
-        centres = self.kmeans_.cluster_centers_
-        is_whole = centres.ndim == 2 and len(centres) > 0 and centres.flags.c_contiguous
-        if not is_whole or centres.dtype != np.float32 or centres.shape[1] != self.n_features_in_:
+        words = self.words_
+        if words.ndim != 2 or len(words) == 0 or words.dtype != np.float32 or words.shape[1] != self.n_features_in_:
             raise ValueError("the centres of a k-means codebook are not descriptors of its kind.")
         if self.posteriors_ is not None and self.posteriors_.shape != (self.n_words_, len(self.classes_)):
             raise ValueError("the class shares of a k-means codebook are not those of its words.")
+
+    def _kmeans(self, X: np.ndarray, n_words: int, seed: int) -> KMeans | MiniBatchKMeans:
+        """k-means on one group of descriptors."""
+        settings = {
+            "init": check_choice("init", self.init, INITS),
+            "n_init": check_count("n_init", self.n_init),
+            "max_iter": check_count("max_iter", self.max_iter),
+        }
+        if self.batch_size is not None:
+            settings["batch_size"] = check_count("batch_size", self.batch_size)
+            settings["reassignment_ratio"] = check_number("reassignment_ratio", self.reassignment_ratio, 0, 1)
+        return fit_kmeans(X, n_words, seed, **settings)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -97,3 +167,40 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @property
     def _n_features_out(self):
         return 1
+
+
+def fit_kmeans(X: np.ndarray, n_words: int, seed: int, **settings: Any) -> KMeans | MiniBatchKMeans:
+    """k-means on descriptors (n, d) float32: on one thread by batches, if a `batch_size` is among the settings."""
+    if n_words > len(X):
+        raise ValueError(
+            f"n_words must be at most n_samples={len(X)}, the descriptors that words are found among; got {n_words}. "
+            f"Ask for fewer words, or for more descriptors."
+        )
+    if "batch_size" not in settings:
+        return KMeans(n_words, random_state=seed, **settings).fit(X)
+    # Batches are small: more threads wait for each other more than they work, and round differently.
+    with threadpool_limits(limits=1):
+        return MiniBatchKMeans(n_words, random_state=seed, **settings).fit(X)
+
+
+def find_words(X: np.ndarray, n_words: int, seed: int) -> np.ndarray:
+    """The centres (n_words, d) float32 of k-means by batches on descriptors (n, d), with the default settings."""
+    X = np.ascontiguousarray(X, np.float32)
+    settings = {"batch_size": BATCH_SIZE, "n_init": N_INIT, "max_iter": MAX_ITER, "reassignment_ratio": 0.0}
+    return fit_kmeans(X, n_words, seed, **settings).cluster_centers_
+
+
+def nearest_words(X: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """The index (n,) of the word (k, d) nearest to each descriptor (n, d)."""
+    half_squares = 0.5 * np.einsum("kd,kd->k", words, words)
+    nearest = np.empty(len(X), np.intp)
+    n_block = max(1, BLOCK_BYTES // (4 * len(words)))
+    for start in range(0, len(X), n_block):
+        block = slice(start, start + n_block)
+        nearest[block] = np.argmax(X[block] @ words.T - half_squares, axis=1)
+    return nearest
+
+
+def _equal_shares(total: int, n_groups: int) -> list[int]:
+    """Whole numbers that sum to `total` and differ by one at most."""
+    return [total // n_groups + (group < total % n_groups) for group in range(n_groups)]

@@ -151,7 +151,7 @@ def uncovered_parts(descriptor: Descriptor, phi: TransformationSet) -> tuple[Tra
     tuple of TransformationSet
         Empty if the descriptor ignores all of Φ.
     """
-    covered = (Identity, *descriptor.invariances)
+    covered: tuple[type[TransformationSet], ...] = (Identity, *descriptor.invariances)
     return tuple(part for part in parts_of(phi) if not isinstance(part, covered))
 
 

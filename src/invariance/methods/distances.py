@@ -11,7 +11,8 @@ import numpy as np
 from invariance._core.parallel import iterate_jobs, map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
 from invariance._core.randomness import make_rng
-from invariance.codebooks.words import find_words, histogram_distances, nearest_words
+from invariance.codebooks.kernel import histogram_distances
+from invariance.codebooks.kmeans import find_words, nearest_words
 from invariance.descriptors.maximum_responses import bank_responses, maximize
 from invariance.descriptors.patch_grid import grid_lines, standardize, weber_contrast
 from invariance.methods.preparation import as_one_kind

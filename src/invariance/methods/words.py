@@ -1,16 +1,18 @@
-"""What methods made of visual words share: kernels of word histograms, and how words stand to Φ."""
+"""What methods made of visual words share: kernels of word histograms, and how words relate to Φ."""
 
 from typing import Any
 
+from invariance.codebooks import BagOfFeatures, KMeansCodebook
 from invariance.tradeoff import FeatureKernel
+from invariance.transformations import TransformationSet
 
 POOLED_SENTENCE = "Words are counted over all members of the set, at the same places for each."
 SHIFTS_SENTENCE = "Words are counted wherever they occur; only what enters at the border changes."
 
 
 def word_kernel(
-    name: str, descriptor: Any, n_words: int, transformations: Any, common: dict[str, Any]
+    name: str, descriptor: Any, n_words: int, phi: TransformationSet, common: dict[str, Any]
 ) -> FeatureKernel:
     """Return a χ² kernel of histograms of the words of a descriptor on its grid, pooled over Φ."""
-    bag = grid_bag(descriptor, n_words, transformations, common)
+    bag = BagOfFeatures(KMeansCodebook(n_words), descriptor, transformations=phi, normalization="sum", **common)
     return FeatureKernel(bag, "chi2", None, name, labelled=False)

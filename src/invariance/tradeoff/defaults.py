@@ -5,7 +5,7 @@ With Φ, every kernel stands on exactly Φ; without, every room has the invarian
 
 from typing import Any
 
-from invariance.codebooks import BagOfFeatures, WordHistograms
+from invariance.codebooks import BagOfFeatures, KMeansCodebook, RandomWindows
 from invariance.descriptors import MaximumResponses
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import InvariantFeatures
@@ -74,13 +74,22 @@ def _hierarchies(phi: Phi, common: dict[str, Any]) -> list[Any]:
 
 
 def _codebooks(phi: Phi, common: dict[str, Any]) -> list[Any]:
-    bag = BagOfFeatures(n_windows=N_WINDOWS, normalization="sum", **common)
+    bag = BagOfFeatures(
+        sampler=RandomWindows(N_WINDOWS), transformations=without_shifts(phi), normalization="sum", **common
+    )
     return [FeatureKernel(bag, "chi2", None, "codebook", labelled=False)]
 
 
 def _textures(phi: Phi, common: dict[str, Any]) -> list[Any]:
-    words = WordHistograms(MaximumResponses("rotation", step=2), N_TEXTURE_WORDS, **common)
-    return [FeatureKernel(words, "chi2", None, "texture words", labelled=False)]
+    if phi is None:
+        descriptor, rest = MaximumResponses("rotation", step=2), None
+    else:
+        descriptor, uncovered = MaximumResponses.for_transformations(phi, step=2)
+        rest = product_of(uncovered)
+    bag = BagOfFeatures(
+        KMeansCodebook(N_TEXTURE_WORDS), descriptor, transformations=rest, normalization="sum", **common
+    )
+    return [FeatureKernel(bag, "chi2", None, "texture words", labelled=False)]
 
 
 def _jungles(phi: Phi, common: dict[str, Any]) -> list[Any]:

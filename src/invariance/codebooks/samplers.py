@@ -1,0 +1,120 @@
+"""Where a bag of features looks: at random windows of an image, or at every place of a grid.
+
+A sampler answers two questions for one image, given as its orbit under Φ: a few vectors to learn a codebook from, and
+all vectors to count, with the same windows or grid in every transformed copy.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from invariance._core.checks import check_count, check_number
+from invariance.codebooks.orbit import Orbit
+from invariance.descriptors import Descriptor
+from invariance.descriptors.protocol import Extracted, extract_some
+from invariance.images import draw_boxes
+
+# Windows that every transformed copy has at least, however many there are.
+MIN_WINDOWS = 100
+
+
+class RandomWindows(BaseEstimator):
+    """Random square windows of random position and size, [Moosmann06] sec. 4.
+
+    Parameters
+    ----------
+    n_windows : int, default=8000
+        Windows per image that are counted. With transformations they are divided among the transformed copies of the
+        image, at least 100 each, so that invariance takes about the same time as none.
+    n_training_windows : int, default=67
+        Windows per image that the codebook is learned from.
+    min_scale, max_scale : float, default=0.1 and 1.0
+        Sides of the windows, as shares of the shorter side of the image.
+    """
+
+    def __init__(self, n_windows=8000, n_training_windows=67, min_scale=0.1, max_scale=1.0):
+        self.n_windows = n_windows
+        self.n_training_windows = n_training_windows
+        self.min_scale = min_scale
+        self.max_scale = max_scale
+
+    def draw_seeds(self, rng: np.random.Generator, n_images: int) -> tuple[list[Any], Any]:
+        """One seed per image, and the seed of the codebook."""
+        return rng.integers(2**63, size=n_images).tolist(), int(rng.integers(2**31))
+
+    def max_training(self, n_images: int) -> int:
+        """Maximum number of training vectors per image, of this number of images."""
+        return check_count("n_training_windows", self.n_training_windows)
+
+    def draw_training(
+        self, descriptor: Descriptor, orbit: Orbit, n_images: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, None]:
+        """The vectors of the training windows of one image, divided among its transformed copies."""
+        windows = self._draw(orbit, self.max_training(n_images), rng)
+        if len(orbit) == 1:
+            return descriptor.extract(orbit[0], windows)[0], None
+        owners = np.resize(rng.permutation(len(orbit)), len(windows))
+        parts = [descriptor.extract(orbit[owner], windows[owners == owner])[0] for owner in np.unique(owners)]
+        return np.concatenate(parts), None
+
+    def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
+        """The vectors and windows of every transformed copy of one image; windows are the same in all of them."""
+        n_windows = check_count("n_windows", self.n_windows)
+        if len(orbit) > 1:
+            n_windows = max(n_windows // len(orbit), min(n_windows, MIN_WINDOWS))
+        windows = self._draw(orbit, n_windows, rng)
+        return (descriptor.extract(image, windows) for image in orbit)
+
+    def _draw(self, orbit: Orbit, n_windows: int, rng: np.random.Generator) -> np.ndarray:
+        """Windows (n, 3) of top, left and side."""
+        max_scale = check_number("max_scale", self.max_scale, 0, 1)
+        min_scale = check_number("min_scale", self.min_scale, 0, max_scale)
+        return draw_boxes(orbit.image.shape, n_windows, rng, min_scale, max_scale)
+
+
+class Grid(BaseEstimator):
+    """All places of the descriptor: those of its grid, or a regular grid of windows.
+
+    Parameters
+    ----------
+    n_descriptors : int, default=100_000
+        Vectors that the codebook is learned from, drawn from all training images, the same number from each.
+    """
+
+    def __init__(self, n_descriptors=100_000):
+        self.n_descriptors = n_descriptors
+
+    def draw_seeds(self, rng: np.random.Generator, n_images: int) -> tuple[list[Any], Any]:
+        """One seed per image, and the seed of the codebook."""
+        return [child.bit_generator.seed_seq for child in rng.spawn(n_images)], rng
+
+    def max_training(self, n_images: int) -> int:
+        """Maximum number of training vectors per image, of this number of images."""
+        return -(-check_count("n_descriptors", self.n_descriptors) // n_images)
+
+    def draw_training(
+        self, descriptor: Descriptor, orbit: Orbit, n_images: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, list[Extracted] | None]:
+        """Some vectors of one image, drawn from all transformed copies, and all of them if they were computed."""
+        n_drawn = self.max_training(n_images)
+        owners = np.zeros(n_drawn, int) if len(orbit) == 1 else np.resize(rng.permutation(len(orbit)), n_drawn)
+        parts: list[np.ndarray] = []
+        whole: list[Extracted] = []
+        for owner, n_rows in enumerate(np.bincount(owners, minlength=len(orbit)).tolist()):
+            if n_rows:
+                some, extracted = extract_some(descriptor, orbit[owner], partial(_draw_rows, n_rows, rng))
+                parts.append(np.asarray(some, np.float32))
+                whole.extend([] if extracted is None else [extracted])
+        return np.concatenate(parts), whole if len(whole) == len(orbit) else None
+
+    def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
+        """The vectors and places of every transformed copy of one image."""
+        return (descriptor.extract(image) for image in orbit)
+
+
+def _draw_rows(n_drawn: int, rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    """The numbers of `n_drawn` rows in order, or of all if there are fewer."""
+    return np.sort(rng.choice(n_rows, n_drawn, replace=False)) if n_rows > n_drawn else np.arange(n_rows)
