@@ -24,7 +24,7 @@ from experiments.outcome import Outcome, as_text
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
 from invariance.tangents import JitteredDistance, TangentDistance, TangentVectorKernel, VirtualSVC
-from invariance.tangents.definite import DefiniteGram
+from invariance.tangents.psd import PsdCorrection
 from invariance.transformations import Identity, Rotations, Scales, Shifts
 
 N_DRAWS = {100: 5, 300: 5, 1000: 3}
@@ -77,24 +77,24 @@ class Nearest:
 class DistanceSVM:
     """A support vector machine with the kernel exp(-d² / (2 sigma²)): sigma and C by cross-validation.
 
-    `widths` are multiples of the usual sigma; `definite` says what becomes of negative eigenvalues, see `TangentSVC`.
+    `widths` are multiples of the usual sigma; for `psd_correction` see `TangentSVC`.
     """
 
-    def __init__(self, distance, definite: str | None = None, widths: Sequence[float] = WIDTHS):
-        self.distance, self.definite, self.widths = distance, definite, widths
+    def __init__(self, distance, psd_correction: str | None = None, widths: Sequence[float] = WIDTHS):
+        self.distance, self.psd_correction, self.widths = distance, psd_correction, widths
 
     def predict(self, trial: Trial) -> np.ndarray:
         """The class of every test image."""
         within, to_training = trial.squared(self.distance)
         width, C = self.search(within, trial.labels)
-        repair = DefiniteGram(self.definite)
+        repair = PsdCorrection(self.psd_correction)
         machine = SVC(C=C, kernel="precomputed").fit(repair.fit_transform(gaussian(within, width)), trial.labels)
         return machine.predict(repair.transform(gaussian(to_training, width)))
 
     def search(self, within: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
         """The width and C for squared distances (n, n) between training images."""
         widths = [factor * usual_width(within) for factor in self.widths]
-        choice = choose([gaussian(within, width) for width in widths], labels, self.definite)
+        choice = choose([gaussian(within, width) for width in widths], labels, self.psd_correction)
         return widths[choice.candidate], choice.C
 
 
@@ -145,7 +145,7 @@ def usual_width(squared: np.ndarray) -> float:
     return 0.5 * float(np.sqrt(np.median(squared[np.triu_indices(len(squared), k=1)])))
 
 
-def choose(grams: Sequence[np.ndarray], labels: np.ndarray, definite: str | None = None) -> Choice:
+def choose(grams: Sequence[np.ndarray], labels: np.ndarray, psd_correction: str | None = None) -> Choice:
     """The Gram matrix of the training images and the cost with the least error in cross-validation.
 
     It is repeated with other folds until `N_HELD_OUT` images were left out in all; of equals the first is taken.
@@ -156,15 +156,15 @@ def choose(grams: Sequence[np.ndarray], labels: np.ndarray, definite: str | None
         for seed in range(-(-N_HELD_OUT // len(labels)))
         for fold in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels)
     ]
-    errors = np.array([np.mean([_errors(K, labels, fold, definite) for fold in folds], axis=0) for K in grams])
+    errors = np.array([np.mean([_errors(K, labels, fold, psd_correction) for fold in folds], axis=0) for K in grams])
     candidate, cost = np.unravel_index(errors.argmin(), errors.shape)
     return Choice(int(candidate), COSTS[cost], float(errors.min()))
 
 
-def _errors(K: np.ndarray, labels: np.ndarray, fold: tuple[np.ndarray, np.ndarray], definite) -> list[float]:
+def _errors(K: np.ndarray, labels: np.ndarray, fold: tuple[np.ndarray, np.ndarray], psd_correction) -> list[float]:
     """Errors in per cent on the images left out, for every cost."""
     kept, left_out = fold
-    repair = DefiniteGram(definite)
+    repair = PsdCorrection(psd_correction)
     own = repair.fit_transform(K[np.ix_(kept, kept)])
     rows = repair.transform(K[np.ix_(left_out, kept)])
     machines = [SVC(C=C, kernel="precomputed").fit(own, labels[kept]) for C in COSTS]

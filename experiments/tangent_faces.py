@@ -52,8 +52,8 @@ TWO_SIDED = TangentDistance(n_jobs=2)
 JITTERED = JitteredDistance(SHIFTS, TWO_SIDED)
 
 
-def _machine(distance, definite: str | None = None) -> DistanceSVM:
-    return DistanceSVM(distance, definite, WIDTHS)
+def _machine(distance, psd_correction: str | None = None) -> DistanceSVM:
+    return DistanceSVM(distance, psd_correction, WIDTHS)
 
 
 def _summed() -> KernelSVM:

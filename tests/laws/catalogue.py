@@ -98,13 +98,13 @@ ESTIMATORS = [
     NeuralResponse([Layer(1, n_templates=5)], kernel="gaussian", pooling="mean", random_state=0),
     NeuralResponse(random_state=0),
     TangentSVC(),
-    TangentSVC(TangentVectorKernel(form="sum", method="difference"), definite="clip"),
+    TangentSVC(TangentVectorKernel(form="sum", method="difference"), psd_correction="clip"),
     # A row of two or three features is no image in which a shift by one pixel, the default, would not matter.
     VirtualSVC(Brightness(3, limit=0.1)),
     JitteredSVC(Brightness(3, limit=0.02)),
-    JitteredSVC(Identity(), distance=TangentDistance(sides="mean"), definite="flip"),
+    JitteredSVC(Identity(), distance=TangentDistance(sides="mean"), psd_correction="flip"),
     TangentOneClassSVM(),
-    TangentOneClassSVM(TangentVectorKernel(form="distribution"), nu=0.3, definite="clip"),
+    TangentOneClassSVM(TangentVectorKernel(form="distribution"), nu=0.3, psd_correction="clip"),
 ]
 
 # Checks of scikit-learn's that an estimator cannot pass, by its name, with the reason.

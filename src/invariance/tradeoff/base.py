@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 
 from invariance._core.checks import check_choice
 from invariance.images import resize_all
-from invariance.tangents.definite import DefiniteGram
+from invariance.tangents.psd import PsdCorrection
 
 DISTANCES = ("chi2", "euclidean")
 LONGEST_NAME = 60
@@ -81,7 +81,7 @@ class ImageKernel(BaseEstimator):
         """Fit the kernel; the Gram matrix (n, n) of the training images."""
         self.images_ = _resized(X, self.side)
         self.kernel_ = clone(self.kernel)
-        self.gram_ = DefiniteGram("clip")
+        self.gram_ = PsdCorrection("clip")
         if hasattr(self.kernel_, "squared"):
             squared = self.kernel_.squared(self.images_)
             self.gamma_ = inverse_mean(squared)
