@@ -21,7 +21,7 @@ from experiments.outcome import Outcome
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
 from invariance.tangents import JitteredDistance, TangentDistance
-from invariance.tangents.definite import DefiniteGram
+from invariance.tangents.psd import PsdCorrection
 from invariance.tradeoff import TradeoffClassifier, prior_from, weights_by_size
 from invariance.tradeoff.base import inverse_mean
 from invariance.transformations import Identity, Rotations
@@ -53,7 +53,7 @@ class DistanceWeigher(TradeoffClassifier):
 
     def fit(self, X, y) -> "DistanceWeigher":
         """Find widths and corrections of the kernels, and weights for every pair of classes."""
-        self.parts_ = [(inverse_mean(squared), DefiniteGram("clip")) for squared in X]
+        self.parts_ = [(inverse_mean(squared), PsdCorrection("clip")) for squared in X]
         super().fit([part.fit_transform(np.exp(-g * D)) for D, (g, part) in zip(X, self.parts_, strict=True)], y)
         return self
 

@@ -21,7 +21,7 @@ from experiments.outcome import Outcome
 from invariance._core.progress import track
 from invariance.datasets import load_mnist
 from invariance.tangents import JitteredDistance, TangentDistance, TangentVectorKernel, VirtualSVC
-from invariance.tangents.definite import DefiniteGram
+from invariance.tangents.psd import PsdCorrection
 from invariance.transformations import Identity, Rotations, Scales, Shifts
 
 N_TEST = 2000
@@ -72,24 +72,24 @@ class Nearest:
 class DistanceSVM:
     """A support vector machine with the kernel exp(-d² / (2 sigma²)): sigma and C by cross-validation.
 
-    `widths` are multiples of the usual sigma; `definite` says how negative eigenvalues are corrected, see `TangentSVC`.
+    `widths` are multiples of the usual sigma; `psd_correction` says how negative eigenvalues are corrected, see `TangentSVC`.
     """
 
-    def __init__(self, distance, definite: str | None = None, widths: Sequence[float] = WIDTHS):
-        self.distance, self.definite, self.widths = distance, definite, widths
+    def __init__(self, distance, psd_correction: str | None = None, widths: Sequence[float] = WIDTHS):
+        self.distance, self.psd_correction, self.widths = distance, psd_correction, widths
 
     def predict(self, trial: Trial) -> np.ndarray:
         """The class of every test image."""
         within, to_training = trial.squared(self.distance)
         width, C = self.search(within, trial.labels)
-        repair = DefiniteGram(self.definite)
+        repair = PsdCorrection(self.psd_correction)
         machine = SVC(C=C, kernel="precomputed").fit(repair.fit_transform(gaussian(within, width)), trial.labels)
         return machine.predict(repair.transform(gaussian(to_training, width)))
 
     def search(self, within: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
         """The width and C for squared distances (n, n) between training images."""
         widths = [factor * usual_width(within) for factor in self.widths]
-        choice = choose([gaussian(within, width) for width in widths], labels, self.definite)
+        choice = choose([gaussian(within, width) for width in widths], labels, self.psd_correction)
         return widths[choice.candidate], choice.C
 
 
@@ -140,7 +140,7 @@ def usual_width(squared: np.ndarray) -> float:
     return 0.5 * float(np.sqrt(np.median(squared[np.triu_indices(len(squared), k=1)])))
 
 
-def choose(grams: Sequence[np.ndarray], labels: np.ndarray, definite: str | None = None) -> Choice:
+def choose(grams: Sequence[np.ndarray], labels: np.ndarray, psd_correction: str | None = None) -> Choice:
     """The Gram matrix of the training images and the cost with the smallest cross-validation error.
 
     Cross-validation is repeated with other folds until `N_HELD_OUT` images were held out in total; the first of equals
@@ -152,15 +152,15 @@ def choose(grams: Sequence[np.ndarray], labels: np.ndarray, definite: str | None
         for seed in range(-(-N_HELD_OUT // len(labels)))
         for fold in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels)
     ]
-    errors = np.array([np.mean([_errors(K, labels, fold, definite) for fold in folds], axis=0) for K in grams])
+    errors = np.array([np.mean([_errors(K, labels, fold, psd_correction) for fold in folds], axis=0) for K in grams])
     candidate, cost = np.unravel_index(errors.argmin(), errors.shape)
     return Choice(int(candidate), COSTS[cost], float(errors.min()))
 
 
-def _errors(K: np.ndarray, labels: np.ndarray, fold: tuple[np.ndarray, np.ndarray], definite) -> list[float]:
+def _errors(K: np.ndarray, labels: np.ndarray, fold: tuple[np.ndarray, np.ndarray], psd_correction) -> list[float]:
     """Errors in per cent on the held-out images, for every cost."""
     kept, left_out = fold
-    repair = DefiniteGram(definite)
+    repair = PsdCorrection(psd_correction)
     own = repair.fit_transform(K[np.ix_(kept, kept)])
     rows = repair.transform(K[np.ix_(left_out, kept)])
     machines = [SVC(C=C, kernel="precomputed").fit(own, labels[kept]) for C in COSTS]

@@ -47,8 +47,8 @@ METHODS: dict[str, Callable] = {
 }
 
 
-def _machine(distance, definite: str | None = None) -> DistanceSVM:
-    return DistanceSVM(distance, definite, WIDTHS)
+def _machine(distance, psd_correction: str | None = None) -> DistanceSVM:
+    return DistanceSVM(distance, psd_correction, WIDTHS)
 
 
 class Album:

@@ -5,13 +5,12 @@ import pytest
 
 from invariance.datasets import make_glyphs
 from invariance.methods import ImageClassifier, Treatment, get_method, get_methods
-from invariance.methods.method import factors_of
 from invariance.transformations import Identity, Illumination, Reflections, Rotations, Shifts
 from invariance.transformations.parsing import WORDS, parse_transformations
-from invariance.transformations.sets import parts_of
+from invariance.transformations.sets import factors_of, parts_of
 
 NAMES = [method.name for method in get_methods()]
-SETS = sorted({word.example for word in WORDS.values()} | {"rotations:5:15", "shifts:2", "identity"})
+SETS = sorted({kind.text_form.example for kind in WORDS.values()} | {"rotations:5:15", "shifts:2", "identity"})
 # Groups that map a square grid of pixels to itself.
 GROUPS = {"rotations:4": np.rot90, "reflections": np.fliplr, "reflections:vertical": np.flipud}
 SIDE = 32

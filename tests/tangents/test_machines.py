@@ -17,12 +17,14 @@ from tests.tangents.toys import draw_strokes
 SIDEWAYS = Affine([[[1, 0, 1], [0, 1, 0]], [[1, 0, -1], [0, 1, 0]]])  # by a pixel
 MACHINES = {
     "tangent distance": TangentSVC(),
-    "mean": TangentSVC(TangentDistance(Shifts(1), sides="mean", stiffness=0.1), definite="flip"),
+    "mean": TangentSVC(TangentDistance(Shifts(1), sides="mean", stiffness=0.1), psd_correction="flip"),
     "product": TangentSVC(TangentVectorKernel()),
-    "sum": TangentSVC(TangentVectorKernel(Rotations(3, limit=15), form="sum", method="difference"), definite="clip"),
+    "sum": TangentSVC(
+        TangentVectorKernel(Rotations(3, limit=15), form="sum", method="difference"), psd_correction="clip"
+    ),
     "distribution": TangentSVC(TangentVectorKernel(form="distribution"), class_weight="balanced"),
     "jittered": JitteredSVC(SIDEWAYS),
-    "jittered over tangents": JitteredSVC(SIDEWAYS, TangentDistance(Rotations()), definite="clip"),
+    "jittered over tangents": JitteredSVC(SIDEWAYS, TangentDistance(Rotations()), psd_correction="clip"),
 }
 every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES.keys())
 TRAINING, TEST = draw_strokes(16), draw_strokes(35, seed=1)
@@ -47,9 +49,9 @@ def test_it_is_a_support_vector_machine_on_its_gram_matrix(machine):
 
 
 def test_only_what_decides_is_kept():
-    machine = TangentSVC(definite=None).fit(*TRAINING)
+    machine = TangentSVC(psd_correction=None).fit(*TRAINING)
     assert len(machine.images_) == len(machine.svc_.support_) <= 32
-    repaired = TangentSVC(TangentDistance(sigma=4.0), definite="clip").fit(*TRAINING)
+    repaired = TangentSVC(TangentDistance(sigma=4.0), psd_correction="clip").fit(*TRAINING)
     assert repaired.negative_share_ > 0
     assert len(repaired.images_) == 32
 
@@ -161,7 +163,7 @@ def test_one_class_finds_what_is_unusual():
     usual, unusual = TEST[0][TEST[1] == 0], TEST[0][TEST[1] == 1]
     rng = np.random.default_rng(0)
     noise = rng.random((20, 11, 11)).astype(np.float32)
-    machine = TangentOneClassSVM(nu=0.1, definite=None).fit(usual[:30])
+    machine = TangentOneClassSVM(nu=0.1, psd_correction=None).fit(usual[:30])
     assert (machine.decision_function(usual[:30]) > -1e-3).mean() >= 0.9  # those on the border are so to 3 digits
     assert (machine.predict(noise) == -1).all()
     assert machine.decision_function(usual[30:]).mean() > machine.decision_function(unusual).mean()
@@ -181,9 +183,9 @@ def test_new_images_are_called_unusual_about_as_often_as_nu_says():
     assert (machine.predict(others) == -1).mean() > 0.95
 
 
-@pytest.mark.parametrize("definite", ["clip", "flip"])
-def test_one_class_repairs_its_matrix_too(definite):
-    machine = TangentOneClassSVM(TangentDistance(sigma=4.0), definite=definite).fit(TRAINING[0])
+@pytest.mark.parametrize("psd_correction", ["clip", "flip"])
+def test_one_class_repairs_its_matrix_too(psd_correction):
+    machine = TangentOneClassSVM(TangentDistance(sigma=4.0), psd_correction=psd_correction).fit(TRAINING[0])
     assert machine.negative_share_ > 0
     repaired = machine.gram_.transform(machine.kernel_(TRAINING[0]))
     expected = machine.svm_.score_samples(repaired)

@@ -6,9 +6,8 @@ over the set, by tangents, by transformed training copies, by the descriptor, by
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import StrEnum
-from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from invariance.methods.exhibits import Exhibit
 from invariance.methods.preparation import SIDE, Facts
 from invariance.transformations import Identity, Illumination, TransformationSet
 from invariance.transformations.parsing import format_transformations
-from invariance.transformations.sets import Product, parts_of
+from invariance.transformations.sets import factors_of, parts_of, product_of
 
 if TYPE_CHECKING:
     from invariance.methods.classifier import ImageClassifier
@@ -237,16 +236,6 @@ class Method(ABC):
 
 # Treatments that leave nothing of a factor for the estimator to compute.
 SETTLED_BEFORE = (Treatment.NORMALIZED, Treatment.DESCRIPTOR, Treatment.BUILT_IN)
-
-
-def factors_of(phi: TransformationSet) -> list[TransformationSet]:
-    """Return the sets that Φ is a product of."""
-    return [*factors_of(phi.left), *factors_of(phi.right)] if isinstance(phi, Product) else [phi]
-
-
-def product_of(factors: Sequence[TransformationSet]) -> TransformationSet:
-    """Return the product of sets, `Identity()` of none."""
-    return reduce(Product, factors) if factors else Identity()
 
 
 def weakest(treatments: Iterable[Treatment]) -> Treatment:

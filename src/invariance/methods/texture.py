@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 from invariance.descriptors import MaximumResponses
 from invariance.methods.exhibits import Exhibit, Text
-from invariance.methods.method import Method, Treatment, product_of
+from invariance.methods.method import Method, Treatment
 from invariance.methods.neighbours import show_similar
 from invariance.methods.words import POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
 from invariance.tradeoff import TradeoffClassifier
 from invariance.transformations import Rotations, Shifts
+from invariance.transformations.sets import product_of
 
 N_WORDS = 300
 STEP = 2

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from invariance.methods.exhibits import Drawing, Exhibit, Table, Text
-from invariance.methods.method import Method, Plan, Treatment, factors_of, product_of, weakest
+from invariance.methods.method import Method, Plan, Treatment, weakest
 from invariance.methods.objects import MIN_SIDE, object_kernels
 from invariance.methods.registry import get_methods
 from invariance.tradeoff import TradeoffClassifier, default_kernels
 from invariance.tradeoff.reasoning import class_shares, task_similarity
 from invariance.transformations import Illumination, Rotations, Shifts, TransformationSet
+from invariance.transformations.sets import factors_of, product_of
 
 MAX_TASKS = 30  # of a legible matrix of similarities
 

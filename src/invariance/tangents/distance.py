@@ -37,7 +37,7 @@ class TangentDistance(DistanceKernel):
     image_shape : of flat rows.
 
     The two-sided distance is no metric in the strict sense, and its kernel not always positive definite:
-    `TangentSVC(definite=...)` says what to do about that.
+    `TangentSVC(psd_correction=...)` says what to do about that.
     """
 
     def __init__(

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice
 from invariance.images import validate_images
-from invariance.tangents.definite import DefiniteGram, negative_share
+from invariance.tangents.psd import PsdCorrection, negative_share
 
 
 class GramMachine(BaseEstimator):
-    """Images in, a Gram matrix of `_unfitted_kernel()` out: for machines with parameters definite and image_shape."""
+    """Images in, a Gram matrix of `_unfitted_kernel()` out: for machines with parameters psd_correction and image_shape."""
 
-    definite: Any
+    psd_correction: Any
     image_shape: Any
 
     @abstractmethod
@@ -28,8 +28,8 @@ class GramMachine(BaseEstimator):
 
     def _fit_gram(self, images: np.ndarray) -> np.ndarray:
         """The training matrix, repaired if asked; sets `kernel_`, `images_` and `negative_share_`."""
-        if self.definite is not None:
-            check_choice("definite", self.definite, ("clip", "flip"))
+        if self.psd_correction is not None:
+            check_choice("psd_correction", self.psd_correction, ("clip", "flip"))
         kernel = self._unfitted_kernel()
         if getattr(kernel, "sides", "two") == "one":
             raise ValueError("a support vector machine needs a symmetric kernel; got sides='one'. Use 'two' or 'mean'.")
@@ -37,7 +37,7 @@ class GramMachine(BaseEstimator):
         self.images_ = images
         K = self.kernel_(images)
         self.negative_share_ = negative_share(K)
-        self.gram_ = DefiniteGram(self.definite)
+        self.gram_ = PsdCorrection(self.psd_correction)
         return self.gram_.fit_transform(K)
 
     def _keep_support(self, machine: SVC | OneClassSVM) -> None:

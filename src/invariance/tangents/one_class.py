@@ -18,13 +18,13 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
     kernel : a `TangentDistance` (the default) or a `TangentVectorKernel`, unfitted.
     nu : the share of usual images that may be called unusual. A machine's own offset is that of its training images,
         each of which is its own nearest; here none counts for itself, so that new images are judged alike.
-    definite : "clip", "flip" or None, see `TangentSVC`.
+    psd_correction : "clip", "flip" or None, see `TangentSVC`.
     """
 
-    def __init__(self, kernel=None, nu=0.1, definite="clip", image_shape=None):
+    def __init__(self, kernel=None, nu=0.1, psd_correction="clip", image_shape=None):
         self.kernel = kernel
         self.nu = nu
-        self.definite = definite
+        self.psd_correction = psd_correction
         self.image_shape = image_shape
 
     def fit(self, X, y=None):

@@ -65,15 +65,17 @@ class TangentSVC(GramClassifier):
     kernel : a `TangentDistance` (the default, two-sided) or a `TangentVectorKernel`, unfitted; its widths are found on
         the training images where they are "auto".
     C : of the support vector machine.
-    definite : "clip", "flip" or None: what to do with negative eigenvalues of the training matrix; how large a share
+    psd_correction : "clip", "flip" or None: what to do with negative eigenvalues of the training matrix; how large a share
         they have is found in `negative_share_`. With None a machine that is not the best one may be found.
     probability : whether to calibrate, for `predict_proba`.
     """
 
-    def __init__(self, kernel=None, C=10.0, definite="clip", class_weight=None, probability=False, image_shape=None):
+    def __init__(
+        self, kernel=None, C=10.0, psd_correction="clip", class_weight=None, probability=False, image_shape=None
+    ):
         self.kernel = kernel
         self.C = C
-        self.definite = definite
+        self.psd_correction = psd_correction
         self.class_weight = class_weight
         self.probability = probability
         self.image_shape = image_shape
@@ -90,7 +92,7 @@ class JitteredSVC(GramClassifier):
     transformations : the jitters; None means shifts of one pixel.
     distance : between images: None for the Euclidean one, or a `TangentDistance`, which sees to what the jitters leave.
     sigma : width of the kernel; "auto" is half the median distance.
-    C, definite, class_weight, probability : see `TangentSVC`.
+    C, psd_correction, class_weight, probability : see `TangentSVC`.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class JitteredSVC(GramClassifier):
         distance=None,
         sigma="auto",
         C=10.0,
-        definite="clip",
+        psd_correction="clip",
         class_weight=None,
         probability=False,
         image_shape=None,
@@ -108,7 +110,7 @@ class JitteredSVC(GramClassifier):
         self.distance = distance
         self.sigma = sigma
         self.C = C
-        self.definite = definite
+        self.psd_correction = psd_correction
         self.class_weight = class_weight
         self.probability = probability
         self.image_shape = image_shape

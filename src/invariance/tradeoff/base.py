@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 
 from invariance._core.checks import check_choice
 from invariance.images import resize_all
-from invariance.tangents.definite import DefiniteGram
+from invariance.tangents.psd import PsdCorrection
 
 DISTANCES = ("chi2", "euclidean")
 MAX_NAME_LENGTH = 60  # characters of a kernel's repr that fit beside a bar of a figure
@@ -156,7 +156,7 @@ class ImageKernel(BaseEstimator):
         """
         self.images_ = _resized(X, self.side)
         self.kernel_ = clone(self.kernel)
-        self.gram_ = DefiniteGram("clip")
+        self.gram_ = PsdCorrection("clip")
         if _is_scaled_here(self.kernel_):
             squared = self.kernel_.squared(self.images_)
             self.gamma_, self.lengths_ = inverse_mean(squared), None

@@ -7,11 +7,13 @@ from typing import Any
 
 from invariance.codebooks import BagOfFeatures, KMeansCodebook, RandomWindows
 from invariance.descriptors import MaximumResponses
+from invariance.descriptors.protocol import uncovered_parts
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import InvariantFeatures
 from invariance.tangents import JitteredDistance, TangentDistance
 from invariance.tradeoff.base import FeatureKernel, ImageKernel
 from invariance.transformations import Identity, Rotations, Shifts, TransformationSet
+from invariance.transformations.sets import factors_of, product_of
 
 Phi = TransformationSet | None
 
@@ -75,7 +77,7 @@ def _hierarchies(phi: Phi, common: dict[str, Any]) -> list[Any]:
 
 def _codebooks(phi: Phi, common: dict[str, Any]) -> list[Any]:
     bag = BagOfFeatures(
-        sampler=RandomWindows(N_WINDOWS), transformations=without_shifts(phi), normalization="sum", **common
+        sampler=RandomWindows(N_WINDOWS), transformations=_without_shifts(phi), normalization="sum", **common
     )
     return [FeatureKernel(bag, "chi2", None, "codebook", labelled=False)]
 
@@ -84,8 +86,8 @@ def _textures(phi: Phi, common: dict[str, Any]) -> list[Any]:
     if phi is None:
         descriptor, rest = MaximumResponses("rotation", step=2), None
     else:
-        descriptor, uncovered = MaximumResponses.for_transformations(phi, step=2)
-        rest = product_of(uncovered)
+        descriptor, _ = MaximumResponses.for_transformations(phi, step=2)
+        rest = product_of([factor for factor in factors_of(phi) if uncovered_parts(descriptor, factor)])
     bag = BagOfFeatures(
         KMeansCodebook(N_TEXTURE_WORDS), descriptor, transformations=rest, normalization="sum", **common
     )
@@ -102,6 +104,11 @@ def _jungles(phi: Phi, common: dict[str, Any]) -> list[Any]:
         )
         for name, own in sets.items()
     ]
+
+
+def _without_shifts(phi: Phi) -> Phi:
+    """Φ as a bag needs it: words are counted wherever they are, so that shifts need no copies of the image."""
+    return None if phi is None else product_of([part for part in factors_of(phi) if not isinstance(part, Shifts)])
 
 
 ROOMS = (_pixels, _tangents, _hierarchies, _codebooks, _textures, _jungles)

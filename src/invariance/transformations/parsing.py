@@ -86,11 +86,11 @@ def format_transformations(phi: TransformationSet, border: str | None = None) ->
     'Rotations(n=4) | Shifts(reach=2)'
     """
     try:
-        text = ",".join(_format_part(factor) for factor in _factors(phi))
+        text = ",".join(_format_part(factor) for factor in factors_of(phi))
         found = parse_transformations(text, border)
     except (TypeError, ValueError):  # no word, or parameters that are refused
         return repr(phi)
-    return text if list(map(_identify, _factors(found))) == list(map(_identify, _factors(phi))) else repr(phi)
+    return text if list(map(_identify, factors_of(found))) == list(map(_identify, factors_of(phi))) else repr(phi)
 
 
 def _parse_part(part: str) -> TransformationSet:
@@ -124,11 +124,6 @@ def _parse_value(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
-
-
-def _factors(phi: TransformationSet) -> list[TransformationSet]:
-    """List the factors of a product in order; products are associative."""
-    return [*_factors(phi.left), *_factors(phi.right)] if isinstance(phi, Product) else [phi]
 
 
 def _format_part(phi: TransformationSet) -> str:

@@ -6,6 +6,7 @@ A set is a small specification that holds parameters only, a scikit-learn estima
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -187,6 +188,16 @@ class Union(TransformationSet):
 
     def __repr__(self, N_CHAR_MAX=700):
         return f"{self.left!r} | {self.right!r}"
+
+
+def factors_of(phi: TransformationSet) -> list[TransformationSet]:
+    """Return the factors of a product in order; products are associative."""
+    return [*factors_of(phi.left), *factors_of(phi.right)] if isinstance(phi, Product) else [phi]
+
+
+def product_of(factors: Sequence[TransformationSet]) -> TransformationSet:
+    """Return the product of sets, `Identity()` if there are none."""
+    return reduce(Product, factors) if factors else Identity()
 
 
 def parts_of(phi: TransformationSet) -> list[TransformationSet]:

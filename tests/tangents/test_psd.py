@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from invariance.tangents import JitteredSVC, TangentDistance, TangentSVC, TangentVectorKernel
-from invariance.tangents.definite import DefiniteGram, negative_share
+from invariance.tangents.psd import PsdCorrection, negative_share
 from invariance.transformations import Rotations, Shifts
 from tests.tangents.toys import draw_strokes
 
@@ -19,7 +19,7 @@ def draw_indefinite(n=8, seed=0):
 @pytest.mark.parametrize(("how", "repair"), [("clip", lambda v: np.maximum(v, 0)), ("flip", np.abs)])
 def test_negative_eigenvalues_are_clipped_or_flipped(how, repair):
     K, turn, values = draw_indefinite()
-    gram = DefiniteGram(how)
+    gram = PsdCorrection(how)
     repaired = gram.fit_transform(K)
     np.testing.assert_allclose(repaired, (turn * repair(values)) @ turn.T, atol=1e-12)
     np.testing.assert_array_equal(repaired, repaired.T)
@@ -33,10 +33,10 @@ def test_a_definite_matrix_stays_as_it_is_and_so_does_any_on_demand():
     definite = (turn * np.arange(1, 9)) @ turn.T
     definite = (definite + definite.T) / 2
     for how in (None, "clip", "flip"):
-        gram = DefiniteGram(how)
+        gram = PsdCorrection(how)
         np.testing.assert_array_equal(gram.fit_transform(definite), definite)
         np.testing.assert_array_equal(gram.transform(K), K)
-    np.testing.assert_array_equal(DefiniteGram().fit_transform(K), K)
+    np.testing.assert_array_equal(PsdCorrection().fit_transform(K), K)
 
 
 def test_the_negative_share():
@@ -59,11 +59,11 @@ MACHINES = {
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES.keys())
 def test_a_training_image_gets_the_decision_it_got_in_training(machine, how):
     images, labels = draw_strokes(15)
-    machine = type(machine)(**{**machine.get_params(deep=False), "definite": how}).fit(images, labels)
+    machine = type(machine)(**{**machine.get_params(deep=False), "psd_correction": how}).fit(images, labels)
     K = machine.kernel_(images)
     assert machine.negative_share_ == pytest.approx(negative_share(K), rel=1e-6)
     assert machine.negative_share_ > 0
-    repaired = DefiniteGram(how).fit_transform(K)
+    repaired = PsdCorrection(how).fit_transform(K)
     assert np.linalg.eigvalsh(repaired).min() > -1e-9
     in_training = machine.svc_.decision_function(repaired)
     np.testing.assert_allclose(machine.decision_function(images), in_training, atol=1e-4)
@@ -73,5 +73,5 @@ def test_a_training_image_gets_the_decision_it_got_in_training(machine, how):
 
 def test_a_wrong_way_is_named():
     images, labels = draw_strokes(4)
-    with pytest.raises(ValueError, match=r"definite must be one of 'clip', 'flip'.*got 'shift'"):
-        TangentSVC(definite="shift").fit(images, labels)
+    with pytest.raises(ValueError, match=r"psd_correction must be one of 'clip', 'flip'.*got 'shift'"):
+        TangentSVC(psd_correction="shift").fit(images, labels)

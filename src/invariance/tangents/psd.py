@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from invariance._core.checks import check_choice
 
 
-class DefiniteGram(BaseEstimator):
+class PsdCorrection(BaseEstimator):
     """Gram matrices made positive semi-definite; how="clip" or "flip", None leaves them as they are."""
 
     def __init__(self, how=None):
@@ -23,7 +23,7 @@ class DefiniteGram(BaseEstimator):
         self.projection_ = None
         if self.how is None:
             return K
-        check_choice("definite", self.how, ("clip", "flip"))
+        check_choice("psd_correction", self.how, ("clip", "flip"))
         values, vectors = eigh(K)
         if values[0] >= 0:
             return K
