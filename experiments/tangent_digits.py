@@ -72,7 +72,7 @@ class Nearest:
 class DistanceSVM:
     """A support vector machine with the kernel exp(-d² / (2 sigma²)): sigma and C by cross-validation.
 
-    `widths` are multiples of the usual sigma; `psd_correction` says how negative eigenvalues are corrected, see `TangentSVC`.
+    `widths` are multiples of the usual sigma; `psd_correction` is that of `TangentSVC`.
     """
 
     def __init__(self, distance, psd_correction: str | None = None, widths: Sequence[float] = WIDTHS):

@@ -315,6 +315,32 @@ def test_wrong_stacks_are_named(learned):
         TradeoffClassifier("precomputed").predict(GRAMS)
 
 
+def test_flat_rows_are_images_of_the_stated_shape(of_images):
+    classifier, kernels = of_images
+    images, labels = draw_strokes(10)
+    rows = images.reshape(20, -1)
+    flat = TradeoffClassifier(kernels, C=10.0, image_shape=(11, 11)).fit(rows, labels)
+    assert flat.n_features_in_ == 121
+    np.testing.assert_array_equal(flat.decision_function(rows), classifier.decision_function(images))
+    with pytest.raises(ValueError, match="121 features"):
+        flat.predict(rows[:, :100])
+    with pytest.raises(ValueError, match=r"image_shape \(5, 5\) needs 25 values per row of X; got 121"):
+        TradeoffClassifier(kernels, image_shape=(5, 5)).fit(rows, labels)
+    with pytest.raises(ValueError, match="image_shape"):
+        TradeoffClassifier("all").fit(rows, labels)
+
+
+def test_images_that_are_not_finite_are_refused(of_images):
+    images = draw_strokes(2)[0]
+    images[0, 3, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        of_images[0].predict(images)
+
+
+def test_training_labels_are_kept_as_codes(learned):
+    assert np.array_equal(learned.classes_[learned.codes_], LABELS)
+
+
 def test_kernels_that_err_on_samples_held_out_cost_more():
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 12)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from invariance.tradeoff import _jit
+from invariance.tradeoff._jit_descent import Problem, learn_weights
 from invariance.tradeoff.solver import check_terms, learn_machine
 from tests import reference
 from tests.tradeoff.toys import draw_kernels, plain
@@ -56,8 +56,8 @@ def test_bounds_hold_wherever_it_is_stopped(max_steps):
     Ks, y = draw_kernels(4, seed=1)
     _, optimum = reference.learn_weights(Ks, y, 1000.0, np.ones(4))
     d, alpha = np.full(4, 0.25), np.zeros(20)
-    problem = _jit.Problem(Ks, y, 1000.0, *plain(4))
-    _, upper, lower, n_steps = _jit.learn_weights(problem, 1e-9, max_steps, d, alpha)
+    problem = Problem(Ks, y, 1000.0, *plain(4))
+    _, upper, lower, n_steps = learn_weights(problem, 1e-9, max_steps, d, alpha)
     assert n_steps == max_steps
     assert lower <= optimum * (1 + SLACK)
     assert upper >= optimum * (1 - SLACK)

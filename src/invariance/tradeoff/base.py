@@ -1,24 +1,57 @@
 """Base kernels, which the trade-off weighs: each is fitted to training images and then compares images with them.
 
-A base kernel has `fit_gram(X, y) -> (n, n)`, the Gram matrix of the training images, and `rows(X) -> (m, n)`.
+Anything with `fit_gram(X, y) -> (n, n)`, the Gram matrix of the training images, and `rows(X) -> (m, n)` can be one.
 Features of training images are computed once and kept.
 """
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
+from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice
 from invariance.images import resize_all
+<<<<<<< HEAD
 from invariance.tangents.psd import PsdCorrection
+=======
+from invariance.tangents.definite import DefiniteGram
+from invariance.tradeoff.inputs import check_images
+>>>>>>> tradeoff
 
 DISTANCES = ("chi2", "euclidean")
 MAX_NAME_LENGTH = 60  # characters of a kernel's repr that fit beside a bar of a figure
 
 
-class FeatureKernel(BaseEstimator):
+class BaseKernel(BaseEstimator):
+    """A kernel between images and the training images that it was fitted to, by `fit_gram`."""
+
+    @abstractmethod
+    def fit_gram(self, X, y=None) -> np.ndarray:
+        """Fit the kernel; return the Gram matrix (n, n) of the training images."""
+
+    def fit(self, X, y=None) -> Self:
+        """Fit the kernel as `fit_gram` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w) or (n, h, w, c), list of images, or flat rows of shape (n, d)
+            Training images.
+        y : array-like of shape (n,), default=None
+            Their labels, for kernels that learn from them.
+
+        Returns
+        -------
+        BaseKernel
+            The fitted kernel.
+        """
+        self.fit_gram(X, y)
+        return self
+
+
+class FeatureKernel(BaseKernel):
     """The kernel exp(-γ f(x, y)) of features of images, [Varma07] sec. 3.
 
     γ is one over the mean distance between the training images.
@@ -66,13 +99,14 @@ class FeatureKernel(BaseEstimator):
         X : array-like of shape (n, h, w) or (n, h, w, c), list of images, or flat rows of shape (n, d)
             Training images.
         y : array-like of shape (n,), default=None
-            Their labels.
+            Their labels, for the transformer if `labelled`.
 
         Returns
         -------
         ndarray of shape (n, n)
             The Gram matrix of the training images.
         """
+        X = check_images(self, X, reset=True)
         check_choice("distance", self.distance, DISTANCES)
         self.transformer_ = clone(self.transformer)
         labels = y if self.labelled else None
@@ -94,6 +128,8 @@ class FeatureKernel(BaseEstimator):
         ndarray of shape (m, n)
             Kernel values.
         """
+        check_is_fitted(self)
+        X = check_images(self, X, reset=False)
         features = np.asarray(self.transformer_.transform(_resized(X, self.side)), np.float64)
         return np.exp(-self.gamma_ * self._distances(features))
 
@@ -103,7 +139,7 @@ class FeatureKernel(BaseEstimator):
         return euclidean_distances(features, self.features_, squared=True)
 
 
-class ImageKernel(BaseEstimator):
+class ImageKernel(BaseKernel):
     """A kernel of images, such as `TangentDistance`, as a base kernel, normalized to k(x, x) = 1.
 
     A kernel exp(-d² / 2 sigma²) of distances d with `sigma="auto"` is scaled here: it becomes exp(-γ d²), γ being one
@@ -147,19 +183,21 @@ class ImageKernel(BaseEstimator):
         ----------
         X : array-like of shape (n, h, w) or (n, h, w, c), list of images, or flat rows of shape (n, d)
             Training images.
-        y : ignored
+        y : array-like of shape (n,), default=None
+            Ignored.
 
         Returns
         -------
         ndarray of shape (n, n)
             The Gram matrix of the training images.
         """
+        X = check_images(self, X, reset=True)
         self.images_ = _resized(X, self.side)
         self.kernel_ = clone(self.kernel)
         self.gram_ = PsdCorrection("clip")
         if _is_scaled_here(self.kernel_):
             squared = self.kernel_.squared(self.images_)
-            self.gamma_, self.lengths_ = inverse_mean(squared), None
+            self.gamma_: float | None = inverse_mean(squared)
             return self.gram_.fit_transform(np.exp(-self.gamma_ * squared))
         if hasattr(self.kernel_, "fit"):
             self.kernel_.fit(self.images_)
@@ -180,6 +218,8 @@ class ImageKernel(BaseEstimator):
         ndarray of shape (m, n)
             Kernel values.
         """
+        check_is_fitted(self)
+        X = check_images(self, X, reset=False)
         images = _resized(X, self.side)
         if self.gamma_ is not None:
             return self.gram_.transform(np.exp(-self.gamma_ * self.kernel_.squared(images, self.images_)))

@@ -261,7 +261,10 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_input(self, X: Any, reset: bool) -> Any:
         if not self._takes_stacks():
-            return check_images(self, X, self.image_shape, reset=reset)
+            images = check_images(self, X, self.image_shape, reset=reset)
+            if isinstance(self.kernels, str) and getattr(images, "ndim", 3) == 2:
+                raise ValueError("kernels='all' needs images, but X has flat rows. Give their image_shape=(h, w).")
+            return images
         stack = check_stack(X)
         if reset and stack.shape[1] != stack.shape[2]:
             raise ValueError(f"fit needs a stack (k, n, n) of square matrices; got shape {stack.shape}.")

@@ -17,7 +17,7 @@ def check_stack(X: Any) -> np.ndarray:
     return stack
 
 
-def check_images(estimator: BaseEstimator, X: Any, image_shape: Sequence[int] | None, *, reset: bool) -> Any:
+def check_images(estimator: BaseEstimator, X: Any, image_shape: Sequence[int] | None = None, *, reset: bool) -> Any:
     """Images as base kernels take them: a stack or a sequence of images as it is, flat rows (n, d) as `image_shape`.
 
     Flat rows are validated by scikit-learn, which sets `n_features_in_` if `reset`, and stay flat without

@@ -5,13 +5,30 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+<<<<<<< HEAD
 from invariance._core.kernels import LearnedKernel
+=======
+from invariance._core.learned import LearnedKernel
+from invariance.tradeoff.inputs import check_images
+>>>>>>> tradeoff
 
 
 class TradeoffKernel(LearnedKernel):
-    """k(X, Y) = Σ_k d_k K_k(X, Y) of kernels with `diag`; `fit` fits copies of those that learn something.
+    """The kernel k(X, Y) = Σ_k d_k K_k(X, Y), a weighted sum of kernels.
 
-    weights None means equal ones that sum to 1.
+    Parameters
+    ----------
+    kernels : list of k kernels
+        Callables `k(X, Y)` with `diag(X)`, such as `TangentDistance()`. Clones of those with `fit` are fitted.
+    weights : array-like of shape (k,), default=None
+        The weights d, none of them negative. None is 1 / k for each.
+
+    Attributes
+    ----------
+    kernels_ : list of k kernels
+        The fitted kernels.
+    n_features_in_ : int
+        Number of values per row, where `fit` was given flat rows.
     """
 
     def __init__(self, kernels, weights=None):
@@ -19,17 +36,55 @@ class TradeoffKernel(LearnedKernel):
         self.weights = weights
 
     def fit(self, X, y=None) -> "TradeoffKernel":
-        """Fit the kernels that learn something from images."""
+        """Fit the kernels that learn something from images.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w) or (n, h, w, c), or flat rows of shape (n, d)
+            Images.
+        y : array-like of shape (n,), default=None
+            Their labels, for kernels that learn from them.
+
+        Returns
+        -------
+        TradeoffKernel
+            The fitted kernel.
+        """
+        X = check_images(self, X, reset=True)
         copies = [clone(kernel) for kernel in self.kernels]
         self.kernels_ = [kernel.fit(X, y) if hasattr(kernel, "fit") else kernel for kernel in copies]
         return self
 
     def __call__(self, X, Y=None) -> np.ndarray:
-        """The Gram matrix (n, m) float64."""
+        """Compute a Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of n images or flat rows
+            Images.
+        Y : array-like of m images or flat rows, default=None
+            Images to compare with; None is X.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float64
+            The Gram matrix.
+        """
         return _weighted_sum(self._weights(), [kernel(X, Y) for kernel in self._kernels()])
 
     def diag(self, X) -> np.ndarray:
-        """The diagonal (n,) of the Gram matrix of X, without the matrix."""
+        """Compute the diagonal of the Gram matrix of X, without the matrix.
+
+        Parameters
+        ----------
+        X : array-like of n images or flat rows
+            Images.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The diagonal.
+        """
         return _weighted_sum(self._weights(), [kernel.diag(X) for kernel in self._kernels()])
 
     def _kernels(self) -> list[Any]:

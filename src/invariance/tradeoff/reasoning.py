@@ -1,6 +1,6 @@
-"""What the weights say, [Varma07] sec. 1 and 4.
+"""What learned weights say, [Varma07] sec. 1 and 4.
 
-How they change with the size of the training set, which tasks are alike, and what to expect of another task.
+How they change with the size of the training set, which tasks are similar, and what to expect of another task.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,33 @@ from invariance.tradeoff.inputs import check_stack
 def weights_by_size(
     classifier: Any, stack: np.ndarray, y: Any, sizes: Sequence[int], n_draws: int = 5, random_state: RandomState = 0
 ) -> np.ndarray:
-    """Mean shares (sizes, tasks, k) of the weights learned from so many samples per class, over several draws.
+    """Learn weights from training sets of several sizes.
 
-    `classifier` takes stacks of matrices; `stack` (k, n, n) and labels y (n,) are those of all samples.
+    Parameters
+    ----------
+    classifier : TradeoffClassifier
+        One that takes stacks of matrices, `kernels="precomputed"` or "distances"; clones of it are fitted.
+    stack : ndarray of shape (k, n, n)
+        Matrices of all samples.
+    y : array-like of shape (n,)
+        Their labels.
+    sizes : sequence of int
+        Numbers of samples per class.
+    n_draws : int, default=5
+        Number of training sets drawn per size.
+    random_state : int, Generator or None, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_sizes, n_tasks, k)
+        Shares of the weights, means over the draws.
     """
     stack, rng = check_stack(stack), make_rng(random_state)
     classes, codes = encode_labels(y, stack.shape[1])
-    least = int(np.bincount(codes).min())
+    n_smallest = int(np.bincount(codes).min())
     for size in sizes:
-        check_count("sizes", size, at_most=least)
+        check_count("sizes", size, at_most=n_smallest)
     shares = []
     for size in track(sizes, "learning weights"):
         learned = []
@@ -41,9 +59,20 @@ def weights_by_size(
 
 
 def task_similarity(classifier: Any) -> np.ndarray:
-    """How alike the tasks of a fitted classifier are by their weights: (tasks, tasks), 1 for the same shares.
+    """Compare the tasks of a classifier by their weights.
 
-    The overlap Σ_k min(share, share): tasks that are alike want the same invariances, though what they show may differ.
+    The similarity of two tasks is the overlap of their shares, Σ_k min(share, share). Similar tasks want the same
+    invariances, though their images may differ.
+
+    Parameters
+    ----------
+    classifier : TradeoffClassifier
+        A fitted classifier.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks, n_tasks)
+        Similarities, 1 for the same shares.
     """
     check_is_fitted(classifier)
     shares = classifier.shares_
@@ -51,7 +80,18 @@ def task_similarity(classifier: Any) -> np.ndarray:
 
 
 def class_shares(classifier: Any) -> np.ndarray:
-    """The mean shares (K, k) of the weights over all tasks that a class takes part in."""
+    """Average the weights over all tasks that a class takes part in.
+
+    Parameters
+    ----------
+    classifier : TradeoffClassifier
+        A fitted classifier.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, k)
+        Mean shares of the weights.
+    """
     check_is_fitted(classifier)
     rows = []
     for code in range(len(classifier.classes_)):
@@ -61,9 +101,21 @@ def class_shares(classifier: Any) -> np.ndarray:
 
 
 def prior_from(classifier: Any, strength: float = 1.0) -> np.ndarray:
-    """σ (k,) for another task: kernels that mattered in this one are made cheaper, their mean cost stays 1.
+    """Make costs for another task, in which kernels that mattered in this one cost less.
 
-    σ_k is 1 / (1 + strength k share_k) before that; strength 0 makes all equal.
+    The costs are 1 / (1 + strength k share_k), scaled to a mean of 1.
+
+    Parameters
+    ----------
+    classifier : TradeoffClassifier
+        A fitted classifier.
+    strength : float, default=1.0
+        How much cheaper; 0 makes all costs equal.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Costs, for the parameter `sigma` of another `TradeoffClassifier`.
     """
     check_is_fitted(classifier)
     strength = check_number("strength", strength, 0)

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance._core.checks import check_number
-from invariance.tradeoff._jit import Problem, combine, learn_weights, project, solve_dual
+from invariance.tradeoff._jit import combine, project, solve_dual
+from invariance.tradeoff._jit_descent import Problem, learn_weights
 
 MAX_STEPS = 5000  # of the descent; on 200 digits and 8 kernels a gap of 1e-3 takes at most 42, one of 1e-6 at most 75
 # A machine on fixed weights is solved to libsvm's default tolerance, in at most this many steps.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import invariance.transformations as package
-from invariance.transformations.sets import Product, TransformationSet, with_border
+from invariance.transformations.sets import TransformationSet, factors_of, with_border
 
 
 def _public_sets() -> Iterator[type[TransformationSet]]:
