@@ -2,13 +2,8 @@
 Learning the trade-off
 ======================
 
-<<<<<<< HEAD
 The more a representation ignores, the less it can discriminate. Weights of base kernels with different invariances are
 learned for each digit against the others, so that each class has the invariances that suit it.
-=======
-The more a description ignores, the less it can tell apart. Base kernels that ignore different things are weighed, for
-each digit against the rest, so that each class has as much of which invariance as serves it.
->>>>>>> tradeoff
 """
 
 from invariance import Identity, Rotations, Shifts, TangentDistance, TradeoffClassifier, datasets

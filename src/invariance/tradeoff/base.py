@@ -14,12 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice
 from invariance.images import resize_all
-<<<<<<< HEAD
 from invariance.tangents.psd import PsdCorrection
-=======
-from invariance.tangents.definite import DefiniteGram
 from invariance.tradeoff.inputs import check_images
->>>>>>> tradeoff
 
 DISTANCES = ("chi2", "euclidean")
 MAX_NAME_LENGTH = 60  # characters of a kernel's repr that fit beside a bar of a figure

@@ -5,12 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-<<<<<<< HEAD
 from invariance._core.kernels import LearnedKernel
-=======
-from invariance._core.learned import LearnedKernel
 from invariance.tradeoff.inputs import check_images
->>>>>>> tradeoff
 
 
 class TradeoffKernel(LearnedKernel):
