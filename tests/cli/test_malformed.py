@@ -51,7 +51,11 @@ MALFORMED = {
     "one class": (["fit", "one", *TO], "'level'", "at least two"),
     "one image of one class": (["fit", "lonely", *TO], "'upright'", "add another"),
     "one image per class": (["compare", "single"], "'level'", "add another"),
-    "two images per class, checked": (["fit", "pairs", *TO, "--cross-validate", "--method", "codebook"], "2", "Add images"),
+    "two images per class, cross-validated": (
+        ["fit", "pairs", *TO, "--cross-validate", "--method", "codebook"],
+        "2",
+        "Add images",
+    ),
     "two images per class, advised": (["advise", "pairs"], "2", "Add images"),
     "no class": (["fit", "void", *TO], "'void'", "sub-folder"),
     "classes without images": (["advise", "hollow"], "hollow/level", "Add some"),
