@@ -115,7 +115,8 @@ def test_transformations_draws_an_orbit(ending, capsys, tmp_path):
 def test_transformations_takes_grey_and_colour_with_and_without_alpha(mode, tmp_path):
     Image.new(mode, (40, 30)).save(tmp_path / "image.png")
     image = tmp_path / "orbit.png"
-    assert main(["transformations", str(tmp_path / "image.png"), "--invariant-to=reflections", "-o", str(image)]) == 0
+    source = str(tmp_path / "image.png")
+    assert main(["transformations", source, "--invariant-to", "reflections", "-o", str(image)]) == 0
     assert Image.open(image).width > 100
 
 
@@ -150,7 +151,7 @@ def test_interruption_ends_quietly(monkeypatch, capsys):
 
 
 def test_the_installed_command_exits_with_the_code():
-    code = "import sys; from invariance.cli import main; sys.exit(main(['transformations', '--set', 'x']))"
+    code = "import sys; from invariance.cli import main; sys.exit(main(['transformations', '--invariant-to', 'x']))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stdout == ""

@@ -51,7 +51,11 @@ MALFORMED = {
     "one class": (["fit", "one", *TO], "'level'", "at least two"),
     "one image of one class": (["fit", "lonely", *TO], "'upright'", "add another"),
     "one image per class": (["compare", "single"], "'level'", "add another"),
-    "two images per class, checked": (["fit", "pairs", *TO, "--cross-validate", "--method=codebook"], "2", "Add images"),
+    "two images per class, cross-validated": (
+        ["fit", "pairs", *TO, "--cross-validate", "--method", "codebook"],
+        "2",
+        "Add images",
+    ),
     "two images per class, advised": (["advise", "pairs"], "2", "Add images"),
     "no class": (["fit", "void", *TO], "'void'", "sub-folder"),
     "classes without images": (["advise", "hollow"], "hollow/level", "Add some"),
@@ -138,6 +142,10 @@ MALFORMED = {
         )
     },
     "seed too large": ([*FIT, "--seed", str(2**32)], "--seed", str(2**32 - 1)),
+    "no such experiment": (["reproduce", "nothing"], "'nothing'", "yale_faces"),
+    "experiment and list": (["reproduce", "yale_faces", "--list"], "--list", "name one"),
+    "experiments into no folder": (["reproduce", "--all", "-o", "no"], "'no'", "Create it"),
+    "experiment of no runs": (["reproduce", "yale_faces", "--runs", "0"], "--runs", "equal to 1"),
 }  # fmt: skip
 
 

@@ -267,7 +267,7 @@ def test_fit_pixels_pairs_folders_and_says_what_it_learned_from(folder, saved, c
     assert main(["fit-pixels", "cells", "masks", "-o", "model.inv"]) == 0
     ((path, model),) = saved
     assert str(path) == "model.inv"
-    assert model.settings == {"n_jobs": -1, "random_state": 0}  # all else as the segmenter has it
+    assert model.settings == {"random_state": 0}  # otherwise the defaults of the segmenter
     for stem, image, mask in zip("ab", model.images, model.masks, strict=True):
         np.testing.assert_array_equal(image, read_image(f"cells/{stem}.jpg"))
         np.testing.assert_array_equal(mask, read_mask(f"masks/{stem}.png"))
@@ -295,7 +295,6 @@ def test_fit_pixels_takes_two_stacks_and_passes_its_settings(folder, saved):
         "patch_size": 31,
         "n_patches": 900,
         "n_rounds": 2,
-        "n_jobs": 1,
         "random_state": 5,
     }
 
