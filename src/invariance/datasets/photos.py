@@ -27,7 +27,7 @@ def load_uiuc_textures(classes: Sequence[str] | None = None) -> Dataset:
     Returns
     -------
     Dataset
-        Images of 480 x 640 pixels, with labels.
+        Grey images, with labels.
     """
     return _load_class_folders("uiuc_textures", locate("uiuc_textures"), classes)
 
