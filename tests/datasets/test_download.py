@@ -87,12 +87,12 @@ def test_a_broken_connection_is_resumed_where_it_broke(serve, tmp_path):
 
 
 def test_a_later_call_resumes_too(serve, tmp_path):
-    server = serve({"a.bin": CONTENT}, n_cuts=_download.ATTEMPTS, cut=10_000)
+    server = serve({"a.bin": CONTENT}, n_cuts=_download.MAX_ATTEMPTS, cut=10_000)
     with pytest.raises(OSError, match=r"cannot download .*a.bin.*it resumes"):
         download(server.url + "a.bin", sha(CONTENT), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin.part"]
     assert download(server.url + "a.bin", sha(CONTENT), tmp_path).read_bytes() == CONTENT
-    assert server.requests[-1] == f"bytes={10_000 * _download.ATTEMPTS}-"
+    assert server.requests[-1] == f"bytes={10_000 * _download.MAX_ATTEMPTS}-"
 
 
 def test_a_server_that_cannot_resume_is_asked_for_all_again(serve, tmp_path):
@@ -145,7 +145,7 @@ def test_archives_are_unpacked_to_the_documented_layout(serve, tmp_path):
     flowers = fetch((remote("f.tgz", unpack="jpg"), remote("splits.mat")), tmp_path / "flowers17")
     assert (flowers / "jpg" / "image_0001.jpg").exists()
     assert (flowers / "splits.mat").exists()
-    caltech = fetch((remote("c.zip", unpack="objects", whole=True),), tmp_path / "caltech101")
+    caltech = fetch((remote("c.zip", unpack="objects", is_root=True),), tmp_path / "caltech101")
     assert sorted(path.name for path in caltech.iterdir()) == ["ant", "bee"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["caltech101", "flowers17"]
 

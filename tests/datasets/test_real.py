@@ -64,10 +64,9 @@ def test_the_cache_is_searched_after_the_data_folder(folder):
     assert len(datasets.load_mnist()) == 6
 
 
-@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
-def test_idx_sets(name, folder):
-    parts = write_idx_set(folder / name)
-    load = LOADERS[name]
+def test_mnist_is_read_from_idx_files(folder):
+    parts = write_idx_set(folder / "mnist")
+    load = datasets.load_mnist
     np.testing.assert_array_equal(load().images, parts["train"])
     np.testing.assert_array_equal(load("test").images, parts["t10k"])
     np.testing.assert_array_equal(load("test", n=2).labels, [0, 1])
@@ -88,7 +87,7 @@ def test_a_damaged_idx_file_is_named(damage, folder):
     write_idx_set(folder / "mnist")
     path = folder / "mnist" / "train-images-idx3-ubyte.gz"
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz' is not a whole idx file"):
+    with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz' is not a complete idx file"):
         datasets.load_mnist()
 
 
@@ -155,7 +154,7 @@ def test_caltech_background_is_no_category(folder):
 
 def test_an_empty_class_folder_is_named(folder):
     write_photos(folder / "graz02", {"bikes": 1, "cars": 0, "persons": 1})
-    with pytest.raises(ValueError, match="cars' holds no images"):
+    with pytest.raises(ValueError, match="cars' contains no images"):
         datasets.load_graz02()
 
 

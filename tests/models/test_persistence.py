@@ -212,8 +212,30 @@ def test_classes_of_the_library_need_no_registering(path, monkeypatch):
     assert not _trusted.is_library_class("invariance.jungles.fake.Opener")  # neither estimator nor record
     assert not _trusted.is_library_class("invariance.jungles.fake.absent")
     assert not _trusted.is_library_class("invariance.jungles.absent.Router")
-    assert not _trusted.is_library_class("invariance.datasets._dataset.Dataset")  # not a model floor
+    assert not _trusted.is_library_class("invariance.datasets._dataset.Dataset")  # not a room of models
     assert not _trusted.is_library_class("invariance_evil.jungles.Router")
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Router, True), (Routes, True), (Growth, False), (len, False)])
+def test_a_new_room_is_one_of_models_by_its_public_classes(kind, expected, monkeypatch):
+    room = types.ModuleType("invariance.attic")
+    room.__all__, room.Kind = ["Kind"], kind
+    monkeypatch.setitem(sys.modules, room.__name__, room)
+    monkeypatch.setattr(_trusted, "_packages", lambda: {"attic"})
+    assert _trusted.is_model_room.__wrapped__("attic") == expected
+
+
+def test_rooms_of_models_are_found():
+    rooms = {"transformations", "descriptors", "jungles", "codebooks", "hierarchies", "tangents", "tradeoff"}
+    assert all(map(_trusted.is_model_room, rooms | {"segmentation", "methods"}))
+    others = {"_core", "images", "datasets", "models", "report", "cli", "__main__", "_version", "absent", ""}
+    assert not any(map(_trusted.is_model_room, others))
+
+
+def test_a_module_that_is_no_room_is_not_imported(monkeypatch):
+    monkeypatch.setattr(_trusted.importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
+    for module in ("__main__", "_core.learned", "_version", "absent"):
+        assert not _trusted.is_library_class(f"invariance.{module}.Model")
 
 
 @pytest.mark.parametrize("name", sorted(_trusted.SKLEARN | _trusted.SCIPY | _trusted.NUMPY))
@@ -362,11 +384,11 @@ def test_files_that_are_no_models(read, path):
     assert "not a model file" in refusal(read, path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("holiday.jpg", b"")
-    assert "holds no invariance.json" in refusal(read, path)
+    assert "invariance.json" in refusal(read, path)
     for text in ("[]", "{", "{}", '{"format": "new"}', "[" * 100_000):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(_container.METADATA, text)
-        assert "is no description of a model" in refusal(read, path)
+        assert "does not describe a model" in refusal(read, path)
     assert "is a folder" in refusal(read, path.parent)
 
 

@@ -106,7 +106,7 @@ def test_two_classes_have_one_decision(scheme):
 
 
 def test_learned_weights_beat_equal_ones_among_noise():
-    distances, labels = draw_task(n_a_class=13, n_noise=5, seed=5)
+    distances, labels = draw_task(n_per_class=13, n_noise=5, seed=5)
     training, test = np.arange(24), np.arange(24, 39)
     inside, across = only(distances, training, training), only(distances, test, training)
     scores = {

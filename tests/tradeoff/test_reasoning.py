@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from invariance.tradeoff import TradeoffClassifier, class_shares, prior_from, task_similarity, weights_by_size
 from tests.tradeoff.toys import draw_task
 
-DISTANCES, LABELS = draw_task(n_a_class=8, n_noise=2)
+DISTANCES, LABELS = draw_task(n_per_class=8, n_noise=2)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_prior_makes_what_mattered_cheaper_and_carries_over(classifier):
     assert np.array_equal(np.argsort(sigma), np.argsort(-classifier.shares_.mean(axis=0)))
     np.testing.assert_allclose(prior_from(classifier, 0), 1)
     assert prior_from(classifier, 10.0)[0] < sigma[0]
-    other, labels = draw_task(n_a_class=3, n_noise=2, seed=4)
+    other, labels = draw_task(n_per_class=3, n_noise=2, seed=4)
     without = TradeoffClassifier("distances").fit(other, labels).shares_
     carried = TradeoffClassifier("distances", sigma=sigma).fit(other, labels).shares_
     assert carried[:, 0].mean() > without[:, 0].mean()

@@ -1,4 +1,4 @@
-"""Pairs of classes and classes against the others, and the way back to classes; and the grid of the search."""
+"""Pairs of classes and classes against the rest, and the way back to classes; and the grid of the search."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_the_grid_covers_the_simplex(n_kernels):
 
 
 def test_the_search_finds_the_kernel_that_knows_and_prefers_even_weights():
-    distances, y = draw_task(n_a_class=8, n_noise=1, seed=1)
+    distances, y = draw_task(n_per_class=8, n_noise=1, seed=1)
     codes = np.unique(y, return_inverse=True)[1]
     Ks = np.exp(-distances / distances.mean(axis=(1, 2), keepdims=True))
     found = search_weights(Ks, codes, "ovo", 10.0)

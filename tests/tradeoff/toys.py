@@ -19,10 +19,10 @@ def draw_kernels(n_kernels, n=20, seed=0):
     return np.array([np.exp(-0.3 * squared_distances(P)) for P in points]), y
 
 
-def draw_task(n_a_class=10, n_classes=3, n_noise=3, seed=0):
-    """Distances (1 + noise, n, n) and labels: the first kernel knows the classes, the others nothing."""
+def draw_task(n_per_class=10, n_classes=3, n_noise=3, seed=0):
+    """Distances (1 + noise, n, n) and labels: the first kernel separates the classes, the rest are noise."""
     rng = np.random.default_rng(seed)
-    codes = np.arange(n_a_class * n_classes) % n_classes
+    codes = np.arange(n_per_class * n_classes) % n_classes
     points = [rng.standard_normal((len(codes), 4)) + 2 * np.eye(4)[codes]]
     points += [rng.standard_normal((len(codes), 4)) for _ in range(n_noise)]
     return np.array([squared_distances(P) for P in points]), np.array(["ant", "bee", "cat", "dog"])[codes]

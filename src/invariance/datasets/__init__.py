@@ -1,6 +1,7 @@
 """Named real data sets, those that the dependencies ship, and generated ones; every loader returns a `Dataset`.
 
-Real sets are read from the folder `$INVARIANCE_DATA` or from the cache folder; nothing is downloaded unless asked for.
+Real data sets are read from the folder `$INVARIANCE_DATA` or from the cache folder; nothing is downloaded without
+`download=True`.
 """
 
 import lazy_loader

@@ -1,12 +1,11 @@
 from ._dataset import Dataset as Dataset
 from ._dataset import ImageFiles as ImageFiles
 from ._sources import DatasetMissing as DatasetMissing
-from .arrays import load_fashion_mnist as load_fashion_mnist
+from ._sources import DatasetStatus as DatasetStatus
+from ._sources import list_datasets as list_datasets
 from .arrays import load_isbi2012 as load_isbi2012
 from .arrays import load_mnist as load_mnist
 from .arrays import load_yale as load_yale
-from .catalogue import DatasetStatus as DatasetStatus
-from .catalogue import list_datasets as list_datasets
 from .glyphs import make_glyphs as make_glyphs
 from .membranes import make_membranes as make_membranes
 from .noise import make_textures as make_textures

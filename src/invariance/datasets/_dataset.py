@@ -1,4 +1,4 @@
-"""What every loader returns: images with labels or masks, and images on disk that are read when asked for."""
+"""What every loader returns: images with labels or masks; images on disk are read on access."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,9 +8,14 @@ import numpy as np
 
 
 class ImageFiles(Sequence):
-    """Images on disk, read on `files[i]` and forgotten again, so that a large set costs no memory.
+    """Images on disk, read on every access and not kept, so that a large data set needs no memory.
 
     `files[i]` is one float32 image (h, w) or (h, w, c) in [0, 1]; a slice or an index array gives `ImageFiles` again.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
     """
 
     def __init__(self, paths: Sequence[Path]):
@@ -39,13 +44,24 @@ class ImageFiles(Sequence):
 class Dataset:
     """Images with one label each (classification) or one mask each (segmentation).
 
-    images       (n, h, w) or (n, h, w, c) array, uint8 as on disk or float32 in [0, 1]; `ImageFiles` for photo sets
-    labels       (n,) int64, an index into `class_names`; None for a segmentation set
-    masks        (n, h, w) bool, True on the pixels of `class_names[1]`; None for a classification set
-    class_names  what the labels mean
-    paths        the file of each image, where each image has its own file
-    splits       named index arrays: official splits, or photographic conditions; all 0-based
-    description  source, terms of use, and what differs from the original
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    images : ndarray of shape (n, h, w) or (n, h, w, c), or ImageFiles
+        The images, uint8 as on disk or float32 in [0, 1]; `ImageFiles` for photographs.
+    labels : ndarray of shape (n,), int64, or None
+        Indices into `class_names`; None for segmentation.
+    masks : ndarray of shape (n, h, w), bool, or None
+        True on the pixels of `class_names[1]`; None for classification.
+    class_names : tuple of str
+        Names of the classes.
+    paths : tuple of Path
+        The file of each image, where each image has its own file.
+    splits : mapping of str to ndarray
+        Row indices of official splits, or of photographic conditions.
+    description : str
+        Source, terms of use, and differences from the original.
     """
 
     name: str
@@ -65,7 +81,18 @@ class Dataset:
         return f"Dataset({self.name!r}: {len(self)} images, {kind})"
 
     def take(self, which: str | slice | Sequence[int] | np.ndarray) -> "Dataset":
-        """The images of a named split, a slice or an index array, as a data set of its own without splits."""
+        """Select images.
+
+        Parameters
+        ----------
+        which : str, slice or array-like of int
+            The name of a split, or rows.
+
+        Returns
+        -------
+        Dataset
+            The selected images, without splits.
+        """
         if isinstance(which, str):
             if which not in self.splits:
                 known = ", ".join(map(repr, self.splits)) or "none"

@@ -1,4 +1,4 @@
-"""Downloads that resume where they broke off, are checked, and appear under their name only when whole."""
+"""Downloads that resume after an interruption, are checked, and appear under their name only when complete."""
 
 import os
 import tarfile
@@ -11,38 +11,39 @@ from typing import NamedTuple
 
 from invariance._core.progress import track
 
-ATTEMPTS = 5
-CHUNK = 2**20
-TIMEOUT_SECONDS = 30
+MAX_ATTEMPTS = 5  # per call; a later call resumes
+CHUNK = 2**20  # bytes between two updates of the progress bar
+TIMEOUT_SECONDS = 30  # without any byte
 
 
 class Remote(NamedTuple):
-    """A file to download and its checksum; of an archive, the folder inside to unpack.
+    """A file to download and its checksum.
 
-    `whole` unpacks that folder as the data set's folder itself, not as a part of it.
+    `unpack` is the folder to unpack from an archive. With `is_root` it becomes the folder of the data set itself, not
+    a part of it.
     """
 
     url: str
     checksum: str
     unpack: str | None = None
-    whole: bool = False
+    is_root: bool = False
 
 
 def fetch(remotes: tuple[Remote, ...], folder: Path) -> Path:
-    """Download the files of a set to `folder` and unpack its archives; files already there are kept."""
+    """Download the files of a data set to `folder` and unpack its archives; existing files are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     for remote in remotes:
         if remote.unpack is None:
             download(remote.url, remote.checksum, folder)
-        elif remote.whole or not (folder / remote.unpack).exists():
+        elif remote.is_root or not (folder / remote.unpack).exists():
             archive = download(remote.url, remote.checksum, folder.parent)
-            unpack(archive, remote.unpack, folder if remote.whole else folder / remote.unpack)
+            unpack(archive, remote.unpack, folder if remote.is_root else folder / remote.unpack)
             archive.unlink()
     return folder
 
 
 def download(url: str, checksum: str, folder: Path) -> Path:
-    """The checked file of `url` in `folder`; an interrupted download leaves a `.part` to resume from."""
+    """Download `url` to `folder` and check it; an interrupted download leaves a `.part` to resume from."""
     import pooch
     import requests
 
@@ -61,22 +62,22 @@ def _download_resuming(url: str, output_file: str, _pooch: object) -> None:
     import requests
 
     part = Path(output_file).with_name(url.rsplit("/", 1)[-1] + ".part")
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             _append_rest(url, part)
             break
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
-            if attempt == ATTEMPTS:
+            if attempt == MAX_ATTEMPTS:
                 raise
     os.replace(part, output_file)
 
 
 def _append_rest(url: str, part: Path) -> None:
-    """Ask for the bytes that `part` lacks and append them; start over if the server cannot send a rest."""
+    """Request the bytes that `part` lacks and append them; start over if the server cannot resume."""
     import requests
 
     have = part.stat().st_size if part.exists() else 0
-    # A server that compresses on the fly would send other bytes than those the checksum is of.
+    # A server that compresses on the fly would send other bytes than those of the checksum.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
         if response.status_code == requests.codes.requested_range_not_satisfiable:
@@ -90,7 +91,7 @@ def _append_rest(url: str, part: Path) -> None:
 
 
 def unpack(archive: Path, inside: str, target: Path) -> None:
-    """Extract the folder `inside` of a tar (or of a tar within a zip) to `target`, which appears only when whole."""
+    """Extract the folder `inside` of a tar (or of a tar within a zip) to `target`, which appears only when complete."""
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as scratch:
         with _open_tar(archive, inside) as tar:
             tar.extractall(scratch, filter="data")
@@ -101,7 +102,7 @@ def unpack(archive: Path, inside: str, target: Path) -> None:
 
 @contextmanager
 def _open_tar(archive: Path, inside: str) -> Iterator[tarfile.TarFile]:
-    """The tar file that `archive` is, or that lies in it under the name of the folder it holds."""
+    """The archive itself, or the tar file in it that has the name of the folder."""
     if not zipfile.is_zipfile(archive):
         with tarfile.open(archive) as tar:
             yield tar
@@ -109,6 +110,6 @@ def _open_tar(archive: Path, inside: str) -> Iterator[tarfile.TarFile]:
     with zipfile.ZipFile(archive) as outer:
         members = [name for name in outer.namelist() if PurePosixPath(name).name == f"{inside}.tar.gz"]
         if not members:
-            raise OSError(f"'{archive}' holds no {inside}.tar.gz. Delete it and unpack the data set by hand.")
+            raise OSError(f"'{archive}' contains no {inside}.tar.gz. Delete it and unpack the data set by hand.")
         with outer.open(members[0]) as stream, tarfile.open(fileobj=stream, mode="r:gz") as tar:
             yield tar

@@ -1,4 +1,4 @@
-"""Where each real data set comes from, which terms it has, and where it lies on this machine."""
+"""Which data sets exist, where the real ones come from, their terms of use, and where they are on this machine."""
 
 import os
 from pathlib import Path
@@ -8,22 +8,22 @@ from invariance.datasets._download import Remote, fetch
 
 
 class DatasetMissing(FileNotFoundError):
-    """A data set is not on this machine; the message says what to get, from where, and where to put it."""
+    """Raised for a data set that is not on this machine; the message says where to get it and where to put it."""
 
 
 class Source(NamedTuple):
-    """A real data set: what it is, the files that show that it is there, and how to get it."""
+    """A real data set: what it is, the files that must be present, and where to get it."""
 
     name: str
     what: str
-    needs: tuple[str, ...]  # files or folders, relative to the set's folder
+    needs: tuple[str, ...]  # files or folders, relative to the folder of the data set
     home: str
     terms: str
     remotes: tuple[Remote, ...] = ()
 
     @property
     def description(self) -> str:
-        """Source and terms in two sentences."""
+        """Contents, source and terms of use."""
         return f"{self.what}. Source: {self.home}. Terms: {self.terms}"
 
 
@@ -39,13 +39,6 @@ MNIST_SHA256 = (
     "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
     "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-)
-FASHION_URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
-FASHION_SHA256 = (
-    "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-    "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-    "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-    "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
 )
 FLOWERS_URL = "https://www.robots.ox.ac.uk/~vgg/data/flowers/17/"
 
@@ -68,16 +61,6 @@ SOURCES = {
             tuple(Remote(MNIST_URL + file, f"sha256:{sha}") for file, sha in zip(IDX_FILES, MNIST_SHA256, strict=True)),
         ),
         Source(
-            "fashion_mnist",
-            "70,000 pieces of clothing of 28 x 28",
-            IDX_FILES,
-            "https://github.com/zalandoresearch/fashion-mnist",
-            "MIT licence; cite Xiao et al., arXiv:1708.07747.",
-            tuple(
-                Remote(FASHION_URL + file, f"sha256:{sha}") for file, sha in zip(IDX_FILES, FASHION_SHA256, strict=True)
-            ),
-        ),
-        Source(
             "yale",
             "165 faces of 15 people under 11 conditions, cropped to 32 x 32 or 64 x 64",
             ("Yale_32x32.mat",),
@@ -86,7 +69,7 @@ SOURCES = {
         ),
         Source(
             "uiuc_textures",
-            "25 grey textures, 40 photographs each, one folder a class",
+            "25 grey textures, 40 photographs each, one folder per class",
             ("T01_bark1", "T25_plaid"),
             "the UIUC texture database of the Ponce group",
             "research use; cite Lazebnik, Schmid, Ponce, PAMI 2005.",
@@ -104,7 +87,7 @@ SOURCES = {
         ),
         Source(
             "caltech101",
-            "101 object categories and a background, one folder a class",
+            "101 object categories and a background, one folder per class",
             ("BACKGROUND_Google", "yin_yang"),
             "https://data.caltech.edu/records/mzrjq-6wc02",
             "commonly stated as CC BY 4.0; cite Fei-Fei, Fergus, Perona, CVPR workshop 2004.",
@@ -113,13 +96,13 @@ SOURCES = {
                     "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
                     "md5:3138e1922a9193bfa496528edbbc45d0",
                     unpack="101_ObjectCategories",
-                    whole=True,
+                    is_root=True,
                 ),
             ),
         ),
         Source(
             "graz02",
-            "Photographs of bikes, cars and persons, one folder a class",
+            "Photographs of bikes, cars and persons, one folder per class",
             ("bikes", "cars", "persons"),
             "the GRAZ-02 database of A. Opelt and A. Pinz, Graz University of Technology",
             "research use; cite Opelt et al., PAMI 2006.",
@@ -128,21 +111,71 @@ SOURCES = {
 }
 
 
+class DatasetStatus(NamedTuple):
+    """One line of the list of data sets.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    what : str
+        What it contains.
+    present : bool
+        Whether it can be loaded on this machine.
+    where : str
+        The folder it is in, or the package that contains it.
+    how : str
+        The call that loads it, or how to get it.
+    """
+
+    name: str
+    what: str
+    present: bool
+    where: str
+    how: str
+
+
+ALWAYS_PRESENT = (
+    DatasetStatus("digits", "1,797 handwritten digits of 8 x 8", True, "scikit-learn", "load_digits()"),
+    DatasetStatus("textures", "windows of brick, grass and gravel", True, "scikit-image", "load_textures()"),
+    DatasetStatus("faces", "100 faces and 100 other images of 25 x 25", True, "scikit-image", "load_faces()"),
+    DatasetStatus("membranes", "electron micrographs of cells with masks", True, "generated", "make_membranes()"),
+    DatasetStatus("glyphs", "line drawings of six classes", True, "generated", "make_glyphs()"),
+    DatasetStatus("noise_textures", "noise of four spectra", True, "generated", "make_textures()"),
+)
+
+
+def list_datasets() -> list[DatasetStatus]:
+    """List all data sets.
+
+    Returns
+    -------
+    list of DatasetStatus
+        First the data sets that are always present, then the real ones with where they are or how to get them.
+    """
+    statuses = list(ALWAYS_PRESENT)
+    for source in SOURCES.values():
+        folder = find(source)
+        how = f"load_{source.name}()" if folder else how_to_get(source)
+        statuses.append(DatasetStatus(source.name, source.what, folder is not None, str(folder or ""), how))
+    return statuses
+
+
 def cache_folder() -> Path:
-    """Where downloads go: the user's cache folder of this library."""
+    """The cache folder of the library, for downloads."""
     import pooch
 
     return Path(pooch.os_cache("invariance"))
 
 
 def search_folders() -> list[Path]:
-    """The folders that may hold data sets: `$INVARIANCE_DATA` if set, then the cache."""
+    """The folders in which data sets are looked for: `$INVARIANCE_DATA` if set, then the cache."""
     own = os.environ.get("INVARIANCE_DATA")
     return [Path(own).expanduser(), cache_folder()] if own else [cache_folder()]
 
 
 def find(source: Source) -> Path | None:
-    """The folder that holds all files of the set, or None."""
+    """The folder that has all files of the data set, or None."""
     for folder in search_folders():
         if all((folder / source.name / file).exists() for file in source.needs):
             return folder / source.name
@@ -150,20 +183,20 @@ def find(source: Source) -> Path | None:
 
 
 def how_to_get(source: Source) -> str:
-    """One sentence: from where, and to which folder."""
+    """How to get a data set: from where, and into which folder."""
     place = os.environ.get("INVARIANCE_DATA") or cache_folder()
     by_hand = f"get it from {source.home} and put {', '.join(source.needs)} into '{Path(place) / source.name}'"
     if source.remotes:
         return f"call load_{source.name}(download=True), or {by_hand}"
-    return f"{by_hand} (another place: set INVARIANCE_DATA)"
+    return f"{by_hand} (for another folder set INVARIANCE_DATA)"
 
 
 def locate(name: str, download: bool = False) -> Path:
-    """The folder of a real data set; downloaded to the cache if it is missing and `download` is set."""
+    """The folder of a real data set, which is downloaded to the cache if it is missing and `download` is set."""
     source = SOURCES[name]
     folder = find(source)
     if folder is None and download and source.remotes:
         folder = fetch(source.remotes, cache_folder() / name)
     if folder is None:
-        raise DatasetMissing(f"the data set {name} ({source.what}) is not here: {how_to_get(source)}.")
+        raise DatasetMissing(f"the data set {name} ({source.what}) is not on this machine: {how_to_get(source)}.")
     return folder

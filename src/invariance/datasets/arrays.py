@@ -1,4 +1,4 @@
-"""Real data sets that fit in memory: ISBI 2012 membranes, MNIST, Fashion-MNIST and the Yale faces."""
+"""Real data sets that fit in memory: ISBI 2012 membranes, MNIST and the Yale faces."""
 
 import gzip
 import struct
@@ -11,10 +11,7 @@ from invariance._core.checks import check_choice, check_count
 from invariance.datasets._dataset import Dataset
 from invariance.datasets._sources import SOURCES, DatasetMissing, locate
 
-IDX_UNSIGNED_BYTE = 0x08
-FASHION_CLASSES = (
-    "T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"
-)  # fmt: skip
+IDX_UNSIGNED_BYTE = 0x08  # type code of the idx format
 YALE_CONDITIONS = (
     "centerlight", "glasses", "happy", "leftlight", "noglasses", "normal", "rightlight", "sad", "sleepy", "surprised",
     "wink",
@@ -22,7 +19,13 @@ YALE_CONDITIONS = (
 
 
 def load_isbi2012() -> Dataset:
-    """Sections of neuronal tissue, images (n, 512, 512) uint8, with masks that are True on membranes."""
+    """Load sections of neuronal tissue with masks that are True on membranes.
+
+    Returns
+    -------
+    Dataset
+        Up to 30 images (n, 512, 512), uint8, with masks.
+    """
     import tifffile
 
     folder = locate("isbi2012")
@@ -43,34 +46,40 @@ def load_isbi2012() -> Dataset:
 
 
 def load_mnist(split: str = "train", n: int | None = None, download: bool = False) -> Dataset:
-    """Handwritten digits (n, 28, 28) uint8: 60,000 to train, 10,000 to test, "all" of them, or the first `n`."""
-    return _load_idx("mnist", split, n, download, tuple("0123456789"))
+    """Load handwritten digits.
 
+    Parameters
+    ----------
+    split : {"train", "test", "all"}, default="train"
+        60,000 digits for training, 10,000 for testing, or both, with these splits.
+    n : int, default=None
+        Only the first n digits.
+    download : bool, default=False
+        Whether to download the data set if it is missing.
 
-def load_fashion_mnist(split: str = "train", n: int | None = None, download: bool = False) -> Dataset:
-    """Pieces of clothing (n, 28, 28) uint8: 60,000 to train, 10,000 to test, "all" of them, or the first `n`."""
-    return _load_idx("fashion_mnist", split, n, download, FASHION_CLASSES)
-
-
-def _load_idx(name: str, split: str, n: int | None, download: bool, class_names: tuple[str, ...]) -> Dataset:
+    Returns
+    -------
+    Dataset
+        Images (n, 28, 28), uint8, with labels.
+    """
     check_choice("split", split, ("train", "test", "all"))
     parts = {"train": ("train",), "test": ("t10k",), "all": ("train", "t10k")}[split]
-    folder = locate(name, download)
+    folder = locate("mnist", download)
     images = np.concatenate([read_idx(folder / f"{part}-images-idx3-ubyte.gz") for part in parts])
     labels = [read_idx(folder / f"{part}-labels-idx1-ubyte.gz").astype(np.int64) for part in parts]
     if n is not None and check_count("n", n) > len(images):
-        raise ValueError(f"n must be at most {len(images)}, the size of {name}'s {split} split; got {n}.")
+        raise ValueError(f"n must be at most {len(images)}, the size of the split {split!r}; got {n}.")
     if len(images) != sum(map(len, labels)):
         raise ValueError(f"'{folder}' has {len(images)} images but {sum(map(len, labels))} labels. Get it again.")
     rows = np.arange(len(images))[:n]
     in_train = rows < len(labels[0])
     return Dataset(
-        name,
+        "mnist",
         images[rows],
         np.concatenate(labels)[rows],
-        class_names=class_names,
+        class_names=tuple("0123456789"),
         splits={"train": rows[in_train], "test": rows[~in_train]} if split == "all" else {},
-        description=SOURCES[name].description,
+        description=SOURCES["mnist"].description,
     )
 
 
@@ -84,14 +93,23 @@ def read_idx(path: Path) -> np.ndarray:
             raise ValueError("wrong magic number")
         return np.frombuffer(content, np.uint8, offset=4 + 4 * n_axes).reshape(shape)
     except (EOFError, gzip.BadGzipFile, zlib.error, struct.error, ValueError) as error:
-        raise ValueError(f"'{path}' is not a whole idx file ({error}). Delete it and get it again.") from error
+        raise ValueError(f"'{path}' is not a complete idx file ({error}). Delete it and get it again.") from error
 
 
 def load_yale(size: int = 32) -> Dataset:
-    """Faces (165, size, size) uint8 of 15 people, 11 photographs each; size 32 is the crop of the published protocol.
+    """Load faces of 15 people, 11 photographs each.
 
-    With size 32 the splits are the photographic conditions ("glasses", "leftlight", ...), one image a person each.
-    The file of size 64 has another crop and another order of conditions, so it has no splits.
+    Parameters
+    ----------
+    size : {32, 64}, default=32
+        Pixels per side; 32 is the crop of the published protocol.
+
+    Returns
+    -------
+    Dataset
+        Images (165, size, size), uint8, with labels. With size 32 the splits are the photographic conditions
+        ("glasses", "leftlight", ...), one image per person each. The file of size 64 has another crop and another order
+        of conditions, so it has no splits.
     """
     from scipy.io import loadmat
 
@@ -99,7 +117,7 @@ def load_yale(size: int = 32) -> Dataset:
         raise ValueError(f"size must be 32 or 64; got {size!r}.")
     path = locate("yale") / f"Yale_{size}x{size}.mat"
     if not path.exists():
-        raise DatasetMissing(f"'{path}' is missing: only size 32 is here. Put the file there, or use size=32.")
+        raise DatasetMissing(f"'{path}' is missing: only size 32 is present. Put the file there, or use size=32.")
     content = loadmat(path)
     # (n, d) at 32 but (d, n) at 64; either way each image is stored column by column
     rows = content["fea"].reshape(-1, size * size) if size == 32 else content["fea"].T

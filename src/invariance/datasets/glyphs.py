@@ -1,4 +1,4 @@
-"""Generated line drawings of a few classes under random rotation, shift and scale: what does not matter, exactly."""
+"""Generated line drawings of a few classes under random rotation, shift and scale, drawn exactly."""
 
 from itertools import pairwise
 
@@ -30,10 +30,31 @@ def make_glyphs(
     noise: float = 0.05,
     random_state: RandomState = 0,
 ) -> Dataset:
-    """Drawings (6 n, size, size) float32 in [0, 1] of six classes, each turned, shifted and scaled at random.
+    """Generate line drawings of six classes, each rotated, shifted and scaled at random.
 
-    Turned by up to ±`rotation` degrees, shifted by up to ±`shift` pixels, scaled by 1 ± `scale`. Drawn from the
-    distance to the strokes, not resampled, so that no drawing is blurrier than another.
+    They are drawn from the distance to the strokes, not resampled, so that no drawing is blurrier than another.
+
+    Parameters
+    ----------
+    n_per_class : int, default=50
+        Number of drawings per class.
+    size : int, default=28
+        Pixels per side.
+    rotation : float, default=180.0
+        Largest rotation in degrees, to either side.
+    shift : float, default=2.0
+        Largest shift in pixels, in either direction.
+    scale : float, default=0.15
+        Scales are drawn from 1 - scale to 1 + scale.
+    noise : float, default=0.05
+        Standard deviation of the noise of pixels.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Returns
+    -------
+    Dataset
+        Images (6 n_per_class, size, size), float32 in [0, 1], with labels.
     """
     n_images = check_count("n_per_class", n_per_class) * len(GLYPHS)
     check_count("size", size, at_least=16)

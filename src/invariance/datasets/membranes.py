@@ -8,7 +8,7 @@ from invariance._core.checks import check_count, check_number
 from invariance._core.randomness import RandomState, spawn_rngs
 from invariance.datasets._dataset import Dataset
 
-N_NEIGHBOURS = 8
+N_NEIGHBOURS = 8  # seeds in which the nearest wall of a pixel is looked for; a Voronoi cell has six sides on average
 
 
 def make_membranes(
@@ -20,11 +20,32 @@ def make_membranes(
     noise: float = 0.08,
     random_state: RandomState = 0,
 ) -> Dataset:
-    """Images (n, h, w) float32 in [0, 1] that look like stained tissue, with masks that are True on membranes.
+    """Generate images that look like stained tissue, with masks that are True on membranes.
 
-    A cell is a Voronoi region seen through a smooth random distortion; `cell_size` is its typical width in pixels, and
-    the membrane between two cells is `thickness` pixels wide, give or take 40 %. Organelles are dark
-    too but are not in the mask: brightness alone does not solve the set.
+    A cell is a Voronoi region under a smooth random distortion. Organelles are as dark as membranes but not in the
+    mask, so that brightness alone does not suffice.
+
+    Parameters
+    ----------
+    n_images : int, default=4
+        Number of images.
+    shape : tuple (h, w), default=(256, 256)
+        Their shape.
+    cell_size : float, default=36.0
+        Typical width of a cell in pixels.
+    thickness : float, default=4.0
+        Mean width of a membrane in pixels; it varies by 40 %.
+    blur : float, default=1.0
+        Standard deviation of the Gaussian blur in pixels.
+    noise : float, default=0.08
+        Standard deviation of the noise of pixels.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Returns
+    -------
+    Dataset
+        Images (n_images, h, w), float32 in [0, 1], with masks.
     """
     height, width = (check_count("shape", side, at_least=8) for side in shape)
     check_number("cell_size", cell_size, low=4)

@@ -1,4 +1,4 @@
-"""Generated textures: noise of a given spectrum at a random rotation, exact at every angle."""
+"""Generated textures: noise of a given spectrum at a random rotation, without interpolation."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from invariance._core.checks import check_count
 from invariance._core.randomness import RandomState, make_rng
 from invariance.datasets._dataset import Dataset
 
-# name: (wavelength in pixels, directions, spread of a direction in radians; None is no direction at all)
+# name: (wavelength in pixels, number of directions, spread of a direction in radians or None for all directions)
 SPECTRA = {
     "coarse stripes": (8.0, 1, 0.15),
     "fine stripes": (4.5, 1, 0.15),
@@ -16,10 +16,24 @@ SPECTRA = {
 
 
 def make_textures(n_per_class: int = 50, size: int = 32, random_state: RandomState = 0) -> Dataset:
-    """Textures (4 n, size, size) float32 in [0, 1] of four classes, each turned by a random angle.
+    """Generate noise textures of four classes, each rotated by a random angle.
 
-    A texture is white noise filtered in the Fourier plane to a ring (its wavelength) and to one or two directions;
-    the rotation turns the filter, so that nothing is interpolated. All classes share mean 0.5 and deviation 0.15.
+    A texture is white noise filtered in the Fourier plane to a ring (its wavelength) and to one or two directions. The
+    filter is rotated, so that nothing is interpolated. All classes have mean 0.5 and standard deviation 0.15.
+
+    Parameters
+    ----------
+    n_per_class : int, default=50
+        Number of textures per class.
+    size : int, default=32
+        Pixels per side.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Returns
+    -------
+    Dataset
+        Images (4 n_per_class, size, size), float32 in [0, 1], with labels.
     """
     n_images = check_count("n_per_class", n_per_class) * len(SPECTRA)
     check_count("size", size, at_least=8)

@@ -1,4 +1,4 @@
-"""Real sets of photographs of many sizes, read from disk one at a time: UIUC, flowers, Caltech 101, GRAZ-02."""
+"""Real data sets of photographs of many sizes, read from disk one at a time: UIUC, flowers, Caltech 101, GRAZ-02."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +17,36 @@ FLOWER_SPLITS = {"train": "trn", "validation": "val", "test": "tst"}
 
 
 def load_uiuc_textures(classes: Sequence[str] | None = None) -> Dataset:
-    """25 grey textures, 40 photographs each, under changes of viewpoint; `classes` picks some folders."""
+    """Load 25 grey textures, 40 photographs each, under changes of viewpoint.
+
+    Parameters
+    ----------
+    classes : sequence of str, default=None
+        Names of the class folders to load, in this order; None loads all.
+
+    Returns
+    -------
+    Dataset
+        Grey images, with labels.
+    """
     return _load_class_folders("uiuc_textures", locate("uiuc_textures"), classes)
 
 
 def load_caltech101(classes: Sequence[str] | None = None, download: bool = False) -> Dataset:
-    """Photographs of 101 categories of objects; `classes` picks some folders.
+    """Load photographs of 101 categories of objects.
 
-    The folder "BACKGROUND_Google" is no category: it is read only if `classes` names it.
+    Parameters
+    ----------
+    classes : sequence of str, default=None
+        Names of the class folders to load, in this order. None loads all but "BACKGROUND_Google", which is not a
+        category.
+    download : bool, default=False
+        Whether to download the data set if it is missing.
+
+    Returns
+    -------
+    Dataset
+        Images of many sizes, with labels.
     """
     folder = locate("caltech101", download)
     if classes is None:
@@ -33,14 +55,34 @@ def load_caltech101(classes: Sequence[str] | None = None, download: bool = False
 
 
 def load_graz02(classes: Sequence[str] | None = None) -> Dataset:
-    """Photographs of bikes, cars and persons (and any further class folder there is); `classes` picks some."""
+    """Load photographs of bikes, cars and persons.
+
+    Parameters
+    ----------
+    classes : sequence of str, default=None
+        Names of the class folders to load, in this order; None loads all.
+
+    Returns
+    -------
+    Dataset
+        Images of many sizes, with labels.
+    """
     return _load_class_folders("graz02", locate("graz02"), classes)
 
 
 def load_flowers17(download: bool = False) -> Dataset:
-    """17 kinds of flowers, 80 photographs each, with the three official splits.
+    """Load photographs of 17 kinds of flowers, 80 each, with the three official splits.
 
-    The splits are "train1", "validation1", "test1" and so on to 3: 680, 340 and 340 images.
+    Parameters
+    ----------
+    download : bool, default=False
+        Whether to download the data set if it is missing.
+
+    Returns
+    -------
+    Dataset
+        Images of many sizes, with labels. The splits are "train1", "validation1", "test1" and so on to 3, of 680, 340
+        and 340 images.
     """
     from scipy.io import loadmat
 
@@ -71,7 +113,7 @@ def _class_folders(folder: Path) -> list[str]:
 
 
 def _load_class_folders(name: str, folder: Path, classes: Sequence[str] | None) -> Dataset:
-    """One sub-folder a class; labels count the classes in the order given, else in that of the alphabet."""
+    """A data set with one folder per class; labels count the classes in the given order, else alphabetically."""
     from invariance.images import image_paths
 
     known = _class_folders(folder)
@@ -82,7 +124,7 @@ def _load_class_folders(name: str, folder: Path, classes: Sequence[str] | None) 
     files = [image_paths(folder / child) for child in chosen]
     for child, of_class in zip(chosen, files, strict=True):
         if not of_class:
-            raise ValueError(f"'{folder / child}' holds no images. Get the data set again, or leave the class out.")
+            raise ValueError(f"'{folder / child}' contains no images. Get the data set again, or leave the class out.")
     paths = tuple(Path(path) for of_class in files for path in of_class)
     return Dataset(
         name,

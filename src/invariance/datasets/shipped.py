@@ -1,4 +1,4 @@
-"""Real data that scikit-learn and scikit-image ship in their wheels, so that it is always there, also offline."""
+"""Real data that scikit-learn and scikit-image ship in their wheels, so that they are always present, also offline."""
 
 import numpy as np
 
@@ -10,7 +10,13 @@ TEXTURES = ("brick", "grass", "gravel")
 
 
 def load_digits() -> Dataset:
-    """1,797 handwritten digits (n, 8, 8) float32 in [0, 1], from scikit-learn."""
+    """Load handwritten digits from scikit-learn.
+
+    Returns
+    -------
+    Dataset
+        Images (1797, 8, 8), float32 in [0, 1], with labels.
+    """
     from sklearn import datasets
 
     bunch = datasets.load_digits()
@@ -25,7 +31,13 @@ def load_digits() -> Dataset:
 
 
 def load_faces() -> Dataset:
-    """100 faces (label 1) and 100 cut-outs without a face (label 0), (200, 25, 25) float32, from scikit-image."""
+    """Load faces, and windows without a face, from scikit-image.
+
+    Returns
+    -------
+    Dataset
+        Images (200, 25, 25), float32; 100 faces with label 1 and 100 others with label 0.
+    """
     from skimage import data
 
     return Dataset(
@@ -39,10 +51,24 @@ def load_faces() -> Dataset:
 
 
 def load_textures(n_windows: int = 100, size: int = 32, split: str = "train", random_state: RandomState = 0) -> Dataset:
-    """Windows (3 n, size, size) float32 of photographs of brick, grass and gravel, each at a random rotation.
+    """Cut windows from photographs of brick, grass and gravel of scikit-image, each at a random rotation.
 
-    `n_windows` of each texture. The split "train" comes from the upper half of each photograph and "test" from the
-    lower half, so that no pixel is in both.
+    Parameters
+    ----------
+    n_windows : int, default=100
+        Number of windows per texture.
+    size : int, default=32
+        Pixels per side of a window.
+    split : {"train", "test"}, default="train"
+        "train" windows come from the upper half of each photograph and "test" windows from the lower half, so that no
+        pixel is in both.
+    random_state : int, Generator or None, default=0
+        Seed of places and rotations.
+
+    Returns
+    -------
+    Dataset
+        Images (3 n_windows, size, size), float32, with labels.
     """
     from skimage import data
 

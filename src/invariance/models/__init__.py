@@ -1,4 +1,4 @@
-"""Saving and loading a fitted model, safely: one zip file, no pickle, only types of a written list."""
+"""Saving and loading of fitted models, safely: one zip file, no pickle, trusted types only."""
 
 import lazy_loader
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from invariance._core.files import atomic_path
 
-FORMAT = 1
-CURE = "Get or train it again."
-DESCRIPTION = ("library", "method", "type", "sha256")  # what every description holds
-# What reading a damaged zip raises; OSError where it states a place that no file has.
+FORMAT = 1  # a higher one was written by a later version of the library, and is refused
+CURE = "Copy the file again, or train the model again."
+DESCRIPTION = ("library", "method", "type", "sha256")  # keys of every description
+# Errors raised on reading a damaged zip; OSError where it states an offset outside the file.
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 METADATA, PAYLOAD = "invariance.json", "model.skops"
-MAX_METADATA_BYTES = 2**22
+MAX_METADATA_BYTES = 2**22  # a class name per class and 500 characters per parameter need far less
 MAX_MODEL_BYTES = 2**32  # once unpacked; a small file that unpacks to more is an attack or a mistake
 
 
@@ -26,7 +26,7 @@ class ModelError(ValueError):
 
 
 def write_container(path: str | os.PathLike, metadata: dict[str, Any], payload: bytes) -> None:
-    """Write the model file, whole or not at all."""
+    """Write the model file, completely or not at all."""
     metadata = {"format": FORMAT, **metadata, "sha256": hashlib.sha256(payload).hexdigest()}
     with atomic_path(path) as neighbour, zipfile.ZipFile(neighbour, "w") as archive:
         archive.writestr(METADATA, json.dumps(metadata, indent=2))
@@ -34,7 +34,7 @@ def write_container(path: str | os.PathLike, metadata: dict[str, Any], payload: 
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, Any]:
-    """The model's description, without touching the model."""
+    """The description of the model, read without the model."""
     with _open(path) as archive:
         return _metadata_of(archive, path)
 
@@ -57,7 +57,7 @@ def check_unpacked_size(payload: bytes, path: str | os.PathLike) -> None:
     except DAMAGE as error:
         raise ModelError(f"'{path}' is damaged: {PAYLOAD} cannot be unpacked ({error}). {CURE}") from error
     if size > MAX_MODEL_BYTES:
-        raise ModelError(f"'{path}' unpacks to more than {MAX_MODEL_BYTES / 2**30:g} GB, more than a model may have.")
+        raise ModelError(f"'{path}' unpacks to more than {MAX_MODEL_BYTES / 2**30:g} GB, the limit for a model.")
 
 
 def _unpacked_size(payload: bytes) -> int:
@@ -70,7 +70,7 @@ def _unpacked_size(payload: bytes) -> int:
             nested = (archive.read(name) for name in archive.namelist() if name.endswith(".npz"))
             return total + sum(map(_unpacked_size, nested))
     except zipfile.BadZipFile:
-        return 0  # not a zip at all: reading it will say so
+        return 0  # not a zip at all: loading it raises the error
 
 
 def _open(path: str | os.PathLike) -> zipfile.ZipFile:
@@ -91,15 +91,14 @@ def _open(path: str | os.PathLike) -> zipfile.ZipFile:
 
 def _read(archive: zipfile.ZipFile, name: str, limit: int, path: str | os.PathLike) -> bytes:
     try:
-        if archive.getinfo(name).file_size > limit:
-            raise ModelError(
-                f"'{path}' declares {archive.getinfo(name).file_size} bytes of {name}: more than allowed. {CURE}"
-            )
+        size = archive.getinfo(name).file_size
+        if size > limit:
+            raise ModelError(f"'{path}' declares {size} bytes of {name}, but {limit} are the limit. {CURE}")
         return archive.read(name)
     except ModelError:
         raise
     except KeyError as error:
-        raise ModelError(f"'{path}' is not a model file, or it was cut off (it holds no {name}). {CURE}") from error
+        raise ModelError(f"'{path}' is not a model file, or it was cut off (it has no {name}). {CURE}") from error
     except DAMAGE as error:
         raise ModelError(f"'{path}' is damaged: {name} cannot be read ({error}). {CURE}") from error
 
@@ -111,7 +110,7 @@ def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str,
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"'{path}' is damaged: its {METADATA} is no description of a model. {CURE}") from error
+        raise ModelError(f"'{path}' is damaged: its {METADATA} does not describe a model. {CURE}") from error
     if version > FORMAT:
         raise ModelError(
             f"'{path}' has format {version}, saved by invariance {metadata.get('library')}; "
@@ -119,5 +118,5 @@ def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str,
         )
     missing = [key for key in DESCRIPTION if key not in metadata]
     if missing:
-        raise ModelError(f"'{path}' is damaged: its {METADATA} does not say {', '.join(missing)}. {CURE}")
+        raise ModelError(f"'{path}' is damaged: its {METADATA} lacks {', '.join(missing)}. {CURE}")
     return metadata

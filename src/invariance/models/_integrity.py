@@ -1,4 +1,4 @@
-"""Checks of a loaded model's contents: compiled code follows stored indices without looking where they lead."""
+"""Checks of the contents of a loaded model: compiled code follows stored indices without checking them."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 
 
 def check_contents(model: Any) -> None:
-    """Raise ValueError if a part of the model lacks what it needs or an index in it leads outside its array.
+    """Raise ValueError if a part of the model lacks a parameter, or an index in it is outside its array.
 
-    A class of the library that stores such indices has a method `check_loaded()` that raises ValueError; it is called
-    here for each of them, wherever in the model it lies. Sparse matrices and scikit-learn's boosted trees are checked
-    here because they do not check themselves.
+    A class of the library that stores indices has a method `check_loaded()` that raises ValueError; it is called here
+    for every instance in the model. Sparse matrices and scikit-learn's boosted trees are checked here, because they do
+    not check themselves.
     """
     for part in _parts(model):
         kind = type(part)
@@ -29,6 +29,7 @@ def check_contents(model: Any) -> None:
 
 
 def _check_parameters(estimator: BaseEstimator) -> None:
+    """Every parameter of an estimator must be there: another version may have had others."""
     missing = sorted(set(estimator._get_param_names()) - set(vars(estimator)))
     if missing:
         raise ValueError(
@@ -44,13 +45,13 @@ def _check_tree(predictor: Any, n_features: int) -> None:
     inner = nodes[here]
     children = np.stack([inner["left"], inner["right"]])
     if len(nodes) == 0 or not np.all((children > here) & (children < len(nodes))):
-        raise ValueError("a tree leads outside its nodes")
+        raise ValueError("a tree has a child outside its nodes")
     if len(np.unique(children)) != children.size:
-        raise ValueError("the branches of a tree meet again")
+        raise ValueError("a tree has a node with two parents")
     if not np.all((inner["feature_idx"] >= 0) & (inner["feature_idx"] < n_features)):
-        raise ValueError("a tree asks for a feature that does not exist")
+        raise ValueError("a tree splits by a feature that does not exist")
     if inner["is_categorical"].any():
-        raise ValueError("a tree splits by category, which models of images do not")
+        raise ValueError("a tree splits by categories, which models of images do not")
 
 
 def _parts(model: Any) -> Iterator[Any]:

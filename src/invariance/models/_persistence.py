@@ -2,7 +2,7 @@
 
 A model may hold, in any nesting: None, bool, int, float, str, bytes, slice; lists, tuples, sets; dicts with str or int
 keys; numpy arrays (object arrays too), scalars, dtypes and random generators; scipy CSR, CSC and COO; the
-scikit-learn classes of the written list; and estimators, NamedTuples and dataclasses (frozen or not) of the library.
+scikit-learn classes that `_trusted` lists; and estimators, NamedTuples and dataclasses (frozen or not) of the library.
 """
 
 import os
@@ -18,15 +18,34 @@ from invariance.models._container import ModelError, check_unpacked_size, read_c
 from invariance.models._integrity import check_contents
 from invariance.models._trusted import refused_names, trusted_names
 
-MAX_REPR = 500
+MAX_REPR = 500  # characters of a parameter in the description, which is for people
 TRAINED_ON = ("n_features_in_", "image_shape_", "n_images_", "n_samples_seen_", "n_samples_fit_")
 
 
 def save(model: Any, path: str | os.PathLike, trusted: Collection[Any] = ()) -> Path:
-    """Write a model to one file; it is first proved that `load` will take it, and nothing is written otherwise.
+    """Write a model to one file.
 
-    `trusted` are classes or functions from outside the library that the model contains and that you vouch for; they
-    have to be passed to `load` again, and must be importable there.
+    The model is first loaded again from memory; if `load` would refuse it, nothing is written.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model.
+    path : path-like
+        The file to write; an existing one is replaced.
+    trusted : collection of classes and functions, default=()
+        Classes and functions from outside the library that the model contains and that you know to be safe. `load`
+        needs them again, and must be able to import them.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ModelError
+        If the model contains a type that is not trusted, or cannot be restored.
     """
     import skops.io
 
@@ -41,24 +60,55 @@ def save(model: Any, path: str | os.PathLike, trusted: Collection[Any] = ()) -> 
 
 
 def load(path: str | os.PathLike, trusted: Collection[Any] = ()) -> Any:
-    """The model in a file; refused, with the names, if it contains a type that is not on the written list.
+    """Read a model from a file.
 
-    A file from a stranger cannot run code of its own. It can still be a bad model: a checksum is no signature.
+    A file from an unknown source cannot run code of its own. It can still be a bad model: its checksum is no signature.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    trusted : collection of classes and functions, default=()
+        Classes and functions from outside the library that the model may contain.
+
+    Returns
+    -------
+    estimator
+        The model.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged, of a newer format, or contains types that are not trusted, which are named.
     """
     metadata, payload = read_container(path)
     return _unpack(payload, path, trusted, doing="load", library=metadata.get("library"))
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
-    """What a model file holds, without loading the model.
+    """Describe a model file without loading the model.
 
-    Keys: format, library (its version), method, type, parameters (as text), classes, trained_on (counts and shapes),
-    sha256 of the model.
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    dict
+        With the keys "format", "library" (the version that saved it), "method", "type", "parameters" (as text),
+        "classes", "trained_on" (counts and shapes) and "sha256" of the model.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged or of a newer format.
     """
     return read_metadata(path)
 
 
 def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library: str | None = None) -> Any:
+    """The model in a payload, after all checks; `doing` and the version of the `library` are for the error."""
     import skops.io
 
     check_unpacked_size(payload, path)
@@ -67,7 +117,7 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
         if refused:
             raise ModelError(
                 f"cannot {doing} '{path}': it contains {', '.join(refused)}, which is not on the list of trusted types."
-                " If you know it to be safe, name it in trusted=[...]; functions of yours are never stored."
+                " If you know it to be safe, name it in trusted=[...]; lambdas and local functions cannot be stored."
             )
         model = skops.io.loads(payload, trusted=trusted_names(payload))
         check_contents(model)
@@ -82,6 +132,7 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
 
 
 def _describe_model(model: Any) -> dict[str, Any]:
+    """The description that is stored beside a model."""
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     return {
         "library": __version__,

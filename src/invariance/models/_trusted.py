@@ -1,25 +1,22 @@
-"""The written list of what a model file may contain; whatever it does not name is refused.
+"""Which types a model file may contain; all others are refused.
 
-skops looks classes up by name and may call them with arguments from the file. So the list holds only classes that do
-nothing but keep what they are given: no functions, no partials, no operators, nothing that opens a file.
+skops looks classes up by name and may call them with arguments from the file. So only classes are trusted that do
+nothing but keep their arguments: no functions, no partials, no operators, nothing that opens a file. Those of Python,
+numpy, scipy and scikit-learn are listed here; those of the library are found in it.
 """
 
 import dataclasses
 import importlib
 import io
 import json
+import pkgutil
 import zipfile
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any
 
-# Floors of the library whose classes make up models. Others open files or run commands.
-MODEL_FLOORS = (
-    "transformations", "trees", "descriptors", "jungles", "codebooks", "hierarchies", "tangents", "tradeoff",
-    "segmentation", "methods",
-)  # fmt: skip
-
-# What skops may do to build a node. Functions are refused unless the caller passed them; methods, partials and
-# operators always.
+# How skops may build a node. Functions are refused unless the caller passed them; methods, partials and operators
+# always.
 LOADERS = frozenset({
     "JsonNode", "ListNode", "TupleNode", "SetNode", "DictNode", "DefaultDictNode", "BytesNode", "SliceNode", "TypeNode",
     "ObjectNode", "ConstructorFromReduceNode", "NdArrayNode", "DTypeNode", "RandomStateNode", "RandomGeneratorNode",
@@ -93,7 +90,7 @@ SKLEARN = frozenset(
     )
 )
 
-WRITTEN = PYTHON | NUMPY | SCIPY | SKLEARN
+LISTED = PYTHON | NUMPY | SCIPY | SKLEARN
 
 
 def full_name(thing: Any) -> str:
@@ -101,35 +98,36 @@ def full_name(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__name__}"
 
 
-def refused_names(payload: bytes, vouched: Collection[Any] = ()) -> list[str]:
-    """Names in the payload that are neither trusted nor among the classes and functions the caller vouches for.
+def refused_names(payload: bytes, trusted_by_caller: Collection[Any] = ()) -> list[str]:
+    """Names in the payload that are neither trusted nor among the classes and functions that the caller trusts.
 
     Reads the payload's schema as plain text; nothing is imported but modules of the library itself.
     """
-    own = {full_name(thing) for thing in vouched}
+    own = {full_name(thing) for thing in trusted_by_caller}
     refused = set()
     for node in _nodes(_schema(payload)):
         name = f"{node.get('__module__')}.{node.get('__class__')}"
         loader = node.get("__loader__")
-        trusted = name in own or (loader != "FunctionNode" and (name in WRITTEN or is_library_class(name)))
+        trusted = name in own or (loader != "FunctionNode" and (name in LISTED or is_library_class(name)))
         if loader not in LOADERS or not trusted:
             refused.add(name)
     return sorted(refused)
 
 
 def trusted_names(payload: bytes) -> list[str]:
-    """All names in the payload, to hand to skops once `refused_names` has found nothing."""
+    """All names in the payload, to pass to skops once `refused_names` has found nothing."""
     return sorted({f"{node['__module__']}.{node['__class__']}" for node in _nodes(_schema(payload))})
 
 
 def is_library_class(name: str) -> bool:
-    """Whether `name` is a class that one of the library's model floors defines to hold things.
+    """Whether `name` is a class of the library that only holds values, defined in a room whose classes make up models.
 
-    That is an estimator (whose `__init__` only assigns), a NamedTuple or a dataclass. A new one needs no registering.
+    Such a class is an estimator (whose `__init__` only assigns), a NamedTuple or a dataclass. New ones, and new rooms,
+    need not be registered.
     """
     module_name, _, class_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")
-    if package != "invariance" or rest.split(".")[0] not in MODEL_FLOORS:
+    if package != "invariance" or not is_model_room(rest.split(".")[0]):
         return False
     try:
         thing = getattr(importlib.import_module(module_name), class_name, None)
@@ -138,7 +136,32 @@ def is_library_class(name: str) -> bool:
     return isinstance(thing, type) and thing.__module__ == module_name and _only_holds(thing)
 
 
+@cache
+def is_model_room(room: str) -> bool:
+    """Whether a public package of the library has a public class that models are made of.
+
+    That is an estimator, or a record that checks itself with `check_loaded`. Other packages open files or run commands.
+    """
+    if room.startswith("_") or room not in _packages():
+        return False
+    from sklearn.base import BaseEstimator
+
+    public = importlib.import_module(f"invariance.{room}")
+    kinds = (getattr(public, name) for name in getattr(public, "__all__", ()))
+    return any(
+        isinstance(kind, type) and (issubclass(kind, BaseEstimator) or hasattr(kind, "check_loaded")) for kind in kinds
+    )
+
+
+def _packages() -> set[str]:
+    """Names of the packages of the library; modules such as `__main__` are not among them."""
+    import invariance
+
+    return {module.name for module in pkgutil.iter_modules(invariance.__path__) if module.ispkg}
+
+
 def _only_holds(kind: type) -> bool:
+    """Whether a class is an estimator, a NamedTuple or a dataclass."""
     from sklearn.base import BaseEstimator
 
     is_named_tuple = kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
@@ -151,7 +174,7 @@ def _schema(payload: bytes) -> Any:
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every dict of the schema that skops could take for a node, wherever it hides."""
+    """Every dict of the schema that skops could take for a node, at any depth."""
     waiting = [schema]
     while waiting:
         value = waiting.pop()

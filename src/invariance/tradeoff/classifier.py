@@ -107,10 +107,6 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     for squared Euclidean and χ² distances, but need not be for others, such as least distances over a set of
     transformations. The machines then stop at a stationary point, and the gaps are not bounds. Correct such matrices
     beforehand, or give the kernel itself instead of its matrix.
-
-    References
-    ----------
-    .. [Varma07] M. Varma and D. Ray, "Learning the discriminative power-invariance trade-off", ICCV 2007.
     """
 
     def __init__(
