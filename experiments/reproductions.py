@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -333,9 +334,11 @@ def all_methods(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import all_methods as module
 
     if is_quick:
-        found = module.run(runs, ("Yale faces",), pick(module.COMBINATIONS, "all, equal weights"), seed)
+        few = pick(module.COMBINATIONS, "all, equal weights")
+        found = module.run(runs, pick(module.TASKS, "Yale faces"), few, seed)
     else:
-        found = module.run(runs, ("small digits", "MNIST, 300 digits", "Yale faces"), seed=seed)
+        tasks = pick(module.TASKS, "small digits", "MNIST, 300 digits", "Yale faces")
+        found = module.run(runs, tasks, seed=seed)
     return Found([Table(f"{task}, {ACCURACY}", "higher", rows) for task, rows in found.items()])
 
 
@@ -344,7 +347,8 @@ def all_methods_textures(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import all_methods as module
 
     combinations = pick(module.COMBINATIONS, "all, equal weights") if is_quick else module.COMBINATIONS
-    [rows] = module.run(runs, ("UIUC textures",), combinations, seed).values()
+    task = partial(module.draw_uiuc, n_each=2) if is_quick else module.draw_uiuc
+    [rows] = module.run(runs, {"UIUC textures": task}, combinations, seed).values()
     return Found([Table(f"UIUC textures, {ACCURACY}", "higher", rows)])
 
 

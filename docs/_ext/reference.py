@@ -37,7 +37,7 @@ def _section(room: str) -> str:
     members = {path_of(room, name): getattr(module, name) for name in exported(room)}
     objects = [path for path, member in members.items() if inspect.isclass(member) or inspect.isroutine(member)]
     table = "\n".join(f"   {path.removeprefix('invariance.')}" for path in objects)
-    data = "".join(f"\n.. py:data:: {path}\n" for path in members if path not in objects)
+    data = "".join(f"\n.. py:data:: {path.removeprefix('invariance.')}\n" for path in members if path not in objects)
     about = (inspect.getdoc(module) or "").split("\n\n")[0]
     title = room.capitalize()
     return (
