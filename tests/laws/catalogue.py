@@ -145,7 +145,7 @@ PIXEL_ESTIMATORS = [
     JungleSegmenter(
         Rotations(4),
         patch_size=7,
-        n_patches=200,
+        max_pixels=200,
         n_pseudo_labels=300,
         unlabelled=9,
         max_depth=2,
@@ -156,7 +156,7 @@ PIXEL_ESTIMATORS = [
     JungleSegmenter(
         Shifts(1) * Illumination(),
         patch_size=5,
-        n_patches=150,
+        max_pixels=150,
         n_rounds=1,
         n_jungles=2,
         max_depth=2,
