@@ -17,7 +17,8 @@ from experiments.isbi2012 import RADIUS, draw_scribbles
 from experiments.peers.pixel_forest import UNLABELLED, PixelForest
 from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
 from invariance.segmentation import JungleSegmenter
-from invariance.segmentation.dense import BANK_ALONE, context_of, predict_maps
+from invariance.segmentation.dense import context_of, predict_maps
+from invariance.segmentation.description import BANK_ALONE
 from invariance.segmentation.standard import StandardImage
 
 TRAINING, TEST = range(18), 18
@@ -128,7 +129,7 @@ def compare_with_patches(segmenter, image):
     print(f"  dense against patch-wise, {N_COMPARED} pixels: {np.abs(dense[rows, cols] - patch_wise).max():.1e}")
     standard = StandardImage(image, segmenter.standardize)
     for side in TILE_SIDES:
-        others = predict_maps(segmenter._description(), segmenter.heads_, standard, dense.shape[2], 2, side)
+        others = predict_maps(segmenter._description(), segmenter.final_estimators_, standard, dense.shape[2], 2, side)
         print(f"  tiles of {side:4d} against 256: {np.abs(dense - others).max():.1e}")
 
 
@@ -136,11 +137,11 @@ def predict_patches(segmenter, image, rows, cols):
     """Probabilities (n, K) of some pixels: filters applied to cut patches, and scikit-learn's own heads."""
     standard, description = StandardImage(image, segmenter.standardize), segmenter._description()
     own = features = description.at(standard, rows, cols)
-    for number in range(1, len(segmenter.heads_)):
+    for number in range(1, len(segmenter.final_estimators_)):
         # A further round uses whole maps of the previous one, so these are computed densely.
-        maps = predict_maps(description, segmenter.heads_[:number], standard, len(segmenter.classes_), 2)
+        maps = predict_maps(description, segmenter.final_estimators_[:number], standard, len(segmenter.classes_), 2)
         features = np.concatenate([own, BANK_ALONE.at(context_of(maps), rows, cols)], axis=1)
-    return segmenter.heads_[-1].predict_proba(features)
+    return segmenter.final_estimators_[-1].predict_proba(features)
 
 
 def show_scribbles(images, masks):

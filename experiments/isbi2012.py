@@ -59,7 +59,7 @@ def train_forest(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int
 
 def train_jungles(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int, **settings) -> Predict:
     """A `JungleSegmenter` with some settings other than its own."""
-    model = JungleSegmenter(n_patches=n_pixels, unlabelled=UNLABELLED, n_jobs=2, random_state=seed, **settings)
+    model = JungleSegmenter(max_pixels=n_pixels, unlabelled=UNLABELLED, n_jobs=2, random_state=seed, **settings)
     model.fit(images, masks)
     return lambda image: model.predict_proba(image)[..., 1]
 

@@ -50,7 +50,7 @@ def test_the_examples_use_options_that_exist(name):
 def test_the_help_of_fit_pixels_states_the_defaults_of_the_segmenter():
     stated = {option.name: re.findall(r"Default: ([\w:]+)\.", option.help) for option in COMMANDS["fit-pixels"].params}
     defaults = JungleSegmenter().get_params()
-    for option, parameter in {"patch_size": "patch_size", "pixels": "n_patches", "rounds": "n_rounds"}.items():
+    for option, parameter in {"patch_size": "patch_size", "pixels": "max_pixels", "rounds": "n_rounds"}.items():
         assert stated[option] == [str(defaults[parameter])]
     assert defaults["transformations"] is None
     assert stated["invariant_to"] == ["rotations:16"]  # what None means: see test_segmenter

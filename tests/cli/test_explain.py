@@ -77,7 +77,7 @@ def fitted():
 @pytest.fixture(scope="module")
 def segmenter():
     data = make_membranes(1, (64, 64))
-    small = {"n_patches": 300, "patch_size": 9, "n_trees": 5, "n_rounds": 1, "max_depth": 2}
+    small = {"max_pixels": 300, "patch_size": 9, "n_trees": 5, "n_rounds": 1, "max_depth": 2}
     return JungleSegmenter(**small, n_jobs=1, random_state=0).fit(list(data.images), list(data.masks.astype(np.uint8)))
 
 

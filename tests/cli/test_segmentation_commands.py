@@ -293,7 +293,7 @@ def test_fit_pixels_takes_two_stacks_and_passes_its_settings(folder, saved):
     assert model.settings == {
         "unlabelled": 7,
         "patch_size": 31,
-        "n_patches": 900,
+        "max_pixels": 900,
         "n_rounds": 2,
         "random_state": 5,
     }

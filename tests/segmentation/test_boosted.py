@@ -5,9 +5,11 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from invariance.jungles.heads import fit_head, make_head
+from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
 from invariance.segmentation import _jit
-from invariance.segmentation.boosted import MAX_LEAVES, AnyHead, MaskedBoosting, fast_predictor
+from invariance.segmentation.boosted import MAX_LEAVES, MaskedBoosting
+from invariance.segmentation.estimators import PlainPredictor, fast_predictor
+from invariance.segmentation.sklearn_boosting import read_nodes
 from tests import reference
 
 N_FEATURES = 5
@@ -27,12 +29,16 @@ def boosting(**settings):
     )
 
 
-def assert_same_probabilities(head, features):
-    predictor = fast_predictor(head)
+def count_leaves(classifier):
+    return [np.count_nonzero(nodes["is_leaf"]) for nodes in read_nodes(classifier)]
+
+
+def assert_same_probabilities(classifier, features):
+    predictor = fast_predictor(classifier)
     assert isinstance(predictor, MaskedBoosting)
     found = predictor.predict_columns(features.T)
     assert found.dtype == np.float32
-    np.testing.assert_allclose(found, head.predict_proba(features), atol=1e-6)
+    np.testing.assert_allclose(found, classifier.predict_proba(features), atol=1e-6)
 
 
 @pytest.mark.parametrize("n_columns", [1, 511, 513, 1100])
@@ -66,26 +72,26 @@ def test_the_place_of_every_bit_is_known():
 @pytest.mark.parametrize("n_leaves", [2, 15, 32])
 def test_probabilities_are_those_of_scikit_learn(n_classes, n_leaves):
     features, codes = samples(n_classes)
-    head = boosting(max_leaf_nodes=n_leaves).fit(features, codes)
-    assert max(tree.get_n_leaf_nodes() for trees in head._predictors for tree in trees) == n_leaves
-    assert_same_probabilities(head, np.random.default_rng(1).normal(0, 2, (1000, N_FEATURES)).astype(np.float32))
+    classifier = boosting(max_leaf_nodes=n_leaves).fit(features, codes)
+    assert max(count_leaves(classifier)) == n_leaves
+    assert_same_probabilities(classifier, np.random.default_rng(1).normal(0, 2, (1000, N_FEATURES)).astype(np.float32))
 
 
 def test_deep_and_narrow_trees():
     """A chain of tests: every leaf but the last two has another depth."""
     features = np.arange(400, dtype=np.float32)[:, None]
     codes = (np.arange(400) % 40 == 0).astype(int)
-    head = boosting(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=1, max_iter=10).fit(features, codes)
-    assert max(tree.get_max_depth() for (tree,) in head._predictors) >= 10
-    assert_same_probabilities(head, np.linspace(-5, 405, 3000, dtype=np.float32)[:, None])
+    classifier = boosting(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=1, max_iter=10).fit(features, codes)
+    assert max(nodes["depth"].max() for nodes in read_nodes(classifier)) >= 10
+    assert_same_probabilities(classifier, np.linspace(-5, 405, 3000, dtype=np.float32)[:, None])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_trees_of_a_single_leaf(n_classes):
     features, codes = samples(n_classes, n=50)
-    head = boosting(min_samples_leaf=40).fit(features, codes)
-    assert {tree.get_n_leaf_nodes() for trees in head._predictors for tree in trees} == {1}
-    assert_same_probabilities(head, features)
+    classifier = boosting(min_samples_leaf=40).fit(features, codes)
+    assert set(count_leaves(classifier)) == {1}
+    assert_same_probabilities(classifier, features)
 
 
 def test_the_constant_features_of_a_constant_image():
@@ -100,33 +106,35 @@ def test_thresholds_between_two_neighbouring_numbers():
     values = np.stack([start, after, np.nextafter(after, np.float32(3))], axis=1).ravel()
     features = np.repeat(values, 5)[:, None]
     codes = np.repeat(np.arange(len(values)) % 2, 5)
-    head = boosting(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=1, max_iter=40).fit(features, codes)
-    thresholds = np.concatenate(
-        [tree.nodes["num_threshold"][tree.nodes["is_leaf"] == 0] for (tree,) in head._predictors]
-    )
+    classifier = boosting(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=1, max_iter=40).fit(features, codes)
+    thresholds = np.concatenate([nodes["num_threshold"][nodes["is_leaf"] == 0] for nodes in read_nodes(classifier)])
     single = thresholds.astype(np.float32)
     assert np.any(single > thresholds), "a threshold that rounds up is what this is about"
-    assert_same_probabilities(head, np.unique(np.concatenate([values, single]))[:, None])
+    assert_same_probabilities(classifier, np.unique(np.concatenate([values, single]))[:, None])
 
 
-def test_a_head_with_large_trees_predicts_by_itself():
+def test_boosting_with_large_trees_predicts_by_itself():
     features, codes = samples(2, n=2000)
-    head = boosting(max_leaf_nodes=MAX_LEAVES + 1, min_samples_leaf=1, max_iter=3).fit(features, codes)
-    predictor = fast_predictor(head)
-    assert isinstance(predictor, AnyHead)
-    np.testing.assert_array_equal(predictor.predict_columns(features.T), head.predict_proba(features))
+    classifier = boosting(max_leaf_nodes=MAX_LEAVES + 1, min_samples_leaf=1, max_iter=3).fit(features, codes)
+    predictor = fast_predictor(classifier)
+    assert isinstance(predictor, PlainPredictor)
+    np.testing.assert_array_equal(predictor.predict_columns(features.T), classifier.predict_proba(features))
 
 
-@pytest.mark.parametrize("head", ["linear", LogisticRegression(C=0.1)], ids=["linear", "a user's"])
-def test_any_other_head_predicts_by_itself(head):
+@pytest.mark.parametrize("final_estimator", ["linear", LogisticRegression(C=0.1)], ids=["linear", "a user's"])
+def test_any_other_classifier_predicts_by_itself(final_estimator):
     features, codes = samples(3)
-    fitted = fit_head(make_head(head, len(codes), 0), features, codes, np.ones(len(codes)))
+    fitted = fit_final_estimator(
+        make_final_estimator(final_estimator, len(codes), 0), features, codes, np.ones(len(codes))
+    )
     predictor = fast_predictor(fitted)
-    assert isinstance(predictor, AnyHead)
+    assert isinstance(predictor, PlainPredictor)
     np.testing.assert_array_equal(predictor.predict_columns(features.T), fitted.predict_proba(features))
 
 
-def test_the_default_head_has_small_trees():
+def test_the_default_boosting_has_small_trees():
     features, codes = samples(2)
-    fitted = fit_head(make_head("boosting", len(codes), 0, 20), features, codes, np.ones(len(codes)))
+    fitted = fit_final_estimator(
+        make_final_estimator("boosting", len(codes), 0, 20), features, codes, np.ones(len(codes))
+    )
     assert_same_probabilities(fitted, features)

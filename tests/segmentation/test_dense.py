@@ -2,27 +2,29 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from invariance.datasets import make_membranes
 from invariance.segmentation import JungleSegmenter, dense
 from invariance.segmentation.bank import REACH
-from invariance.segmentation.dense import BANK_ALONE, context_of, predict_maps
+from invariance.segmentation.dense import context_of, predict_maps
+from invariance.segmentation.description import BANK_ALONE
 from invariance.segmentation.standard import StandardImage
 from invariance.segmentation.windows import window_reach
 from invariance.transformations import Brightness, Rotations
 
 HEIGHT, WIDTH = 106, 60
 QUICK = {
-    "patch_size": 7, "n_patches": 400, "n_trees": 20, "max_depth": 2, "rank": 12, "n_pseudo_labels": 0,
+    "patch_size": 7, "max_pixels": 400, "n_trees": 20, "max_depth": 2, "rank": 12, "n_pseudo_labels": 0,
     "random_state": 0,
 }  # fmt: skip
-# name -> (settings, number of classes); a head without steps shows the rounding itself
+# name -> (settings, number of classes); an estimator without steps shows the rounding itself
 MODELS = {
     "one round": ({"transformations": Rotations(4), "n_rounds": 1}, 2),
     "three rounds, three classes": ({"transformations": Rotations(4), "n_rounds": 3}, 3),
-    "two rounds, linear": ({"transformations": Rotations(4), "n_rounds": 2, "head": "linear"}, 3),
-    "another head": ({"n_rounds": 1, "head": LogisticRegression(C=0.01, max_iter=500)}, 2),
+    "two rounds, linear": ({"transformations": Rotations(4), "n_rounds": 2, "final_estimator": "linear"}, 3),
+    "another estimator": ({"n_rounds": 1, "final_estimator": LogisticRegression(C=0.01, max_iter=500)}, 2),
     "not linear": ({"transformations": Brightness(2), "n_rounds": 2}, 2),
 }
 
@@ -41,7 +43,7 @@ def model(request, data):
     settings, n_classes = MODELS[request.param]
     images, *masks = data
     fitted = JungleSegmenter(**QUICK | settings).fit(images[:2], masks[n_classes - 2][:2])
-    assert len(fitted.heads_) == fitted.n_rounds
+    assert len(fitted.final_estimators_) == fitted.n_rounds
     return fitted
 
 
@@ -49,8 +51,8 @@ def patchwise(model, image):
     """Probabilities (h, w, K): every pixel described by itself, and scikit-learn's own prediction."""
     rows, cols = np.mgrid[: image.shape[0], : image.shape[1]].reshape(2, -1)
     own = features = model._description().at(StandardImage(image, model.standardize), rows, cols)
-    for head in model.heads_:
-        maps = head.predict_proba(features).reshape(*image.shape, -1).astype(np.float32)
+    for estimator in model.final_estimators_:
+        maps = estimator.predict_proba(features).reshape(*image.shape, -1).astype(np.float32)
         features = np.concatenate([own, BANK_ALONE.at(context_of(maps), rows, cols)], axis=1)
     return maps
 
@@ -69,7 +71,7 @@ def test_dense_equals_patchwise(model, data):
     found = model.predict_proba(image)
     expected = patchwise(model, image)
     assert_same_maps(found, expected)
-    if not hasattr(model.heads_[0], "_predictors"):
+    if not isinstance(model.final_estimators_[0], HistGradientBoostingClassifier):
         np.testing.assert_allclose(found, expected, atol=1e-3)
     np.testing.assert_allclose(found.sum(axis=2), 1, atol=1e-5)
     assert found[..., 1].std() > 0.05, "an image whose pixels differ"
@@ -78,8 +80,8 @@ def test_dense_equals_patchwise(model, data):
 @pytest.mark.parametrize("side", [1, 70])
 def test_tiles_of_any_side_give_the_same(model, data, side, monkeypatch):
     image = StandardImage(data[0][2], True)
-    monkeypatch.setattr(dense, "N_COLUMNS", 777)
-    settings = (model._description(), model.heads_, image, len(model.classes_))
+    monkeypatch.setattr(dense, "MAX_COLUMNS", 777)
+    settings = (model._description(), model.final_estimators_, image, len(model.classes_))
     assert_same_maps(predict_maps(*settings, side=side), predict_maps(*settings))
 
 
@@ -87,7 +89,7 @@ def test_the_number_of_jobs_changes_nothing(model, data):
     """Over six tiles, so that there is something to share out."""
     image = StandardImage(data[0][2], True)
     maps = [
-        predict_maps(model._description(), model.heads_, image, len(model.classes_), n_jobs, side=50)
+        predict_maps(model._description(), model.final_estimators_, image, len(model.classes_), n_jobs, side=50)
         for n_jobs in (1, 2)
     ]
     np.testing.assert_array_equal(*maps)
@@ -118,10 +120,10 @@ def test_no_more_than_a_tile_and_its_halo_is_read_at_once(two_rounds, data):
     watched = Watched(np.tile(data[0][2], (2, 3)))
     image = StandardImage(watched, True)
     watched.sides.clear()
-    predict_maps(model._description(), model.heads_, image, 2, side=64)
-    most = 64 + 2 * max(REACH, window_reach(model.patch_size_))
+    predict_maps(model._description(), model.final_estimators_, image, 2, side=64)
+    largest = 64 + 2 * max(REACH, window_reach(model.patch_size_))
     assert len(watched.sides) == -(-2 * HEIGHT // 64) * -(-3 * WIDTH // 64), "each tile once, for both rounds"
-    assert max(max(shape) for shape in watched.sides) <= most
+    assert max(max(shape) for shape in watched.sides) <= largest
 
 
 def test_what_describes_a_tile_is_kept_for_as_many_bands_as_there_are_rounds(two_rounds, data, monkeypatch):
@@ -130,11 +132,11 @@ def test_what_describes_a_tile_is_kept_for_as_many_bands_as_there_are_rounds(two
     log, apply = [], dense._apply
 
     def watch(predictor, features):
-        log.append("round 1" if features.shape[0] == model.heads_[0].n_features_in_ else "round 2")
+        log.append("round 1" if features.shape[0] == model.final_estimators_[0].n_features_in_ else "round 2")
         return apply(predictor, features)
 
     monkeypatch.setattr(dense, "_apply", watch)
-    predict_maps(model._description(), model.heads_, StandardImage(data[0][2], True), 2, side=50)
+    predict_maps(model._description(), model.final_estimators_, StandardImage(data[0][2], True), 2, side=50)
     assert log == ["round 1"] * 4 + ["round 2"] * 2 + ["round 1"] * 2 + ["round 2"] * 4
 
 

@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 def make(**settings):
     quick = {
         "patch_size": 5,
-        "n_patches": 200,
+        "max_pixels": 200,
         "n_trees": 5,
         "max_depth": 2,
         "rank": 8,
@@ -167,15 +167,15 @@ FIT_MISTAKES = {
     "turned mask": (GREY, MASK.T, {}, r"mask 0 has shape \(10, 12\), but its image has \(12, 10\)"),
     "mask in colour": ([GREY], [np.stack([MASK] * 3, axis=2)], {}, "A mask must be as large as its image"),
     "mask of a stack of another length": ([np.stack([GREY] * 3)], [np.stack([MASK] * 2)], {}, "mask 0 has shape"),
-    "other number of masks": ([GREY, GREY], [MASK], {}, "images and masks must be equally many; got 2 and 1"),
-    "no images": ([], [], {}, "images must hold at least one image; got none"),
-    "mask of floats": (GREY, MASK / 2, {}, "mask 0 must hold integers; got float64. Round or convert it"),
+    "other number of masks": ([GREY, GREY], [MASK], {}, "X and y must have the same length, .* got 2 and 1"),
+    "no images": ([], [], {}, "X must contain at least one image; got none"),
+    "mask of floats": (GREY, MASK / 2, {}, "mask 0 must have an integer dtype; got float64"),
     "nothing labelled": (
         GREY, np.full_like(MASK, 3), {"unlabelled": 3},
-        "no pixel is labelled: all mask pixels hold 3, the unlabelled value. Mark some",
+        "no pixel is labelled: .* 3, the unlabelled value",
     ),
-    "one class": (GREY, np.full_like(MASK, 3), {}, "the masks hold one class only, 3, but at least two are needed"),
-    "one class beside unlabelled": (GREY, MASK, {"unlabelled": 0}, "one class only, 1"),
+    "one class": (GREY, np.full_like(MASK, 3), {}, "at least two classes; got 3 only"),
+    "one class beside unlabelled": (GREY, MASK, {"unlabelled": 0}, "at least two classes; got 1 only"),
     "1 x 3 image": (GREY[:1, :3], MASK[:1, :3], {}, "an image must have at least 2 pixels per side; got 1 x 3"),
     "grey beside colour": (
         [GREY, COLOUR], [MASK, MASK], {},
@@ -187,14 +187,14 @@ FIT_MISTAKES = {
     "a vector": (GREY[0], MASK[0], {}, "as large as its image"),
     "even patch size": (GREY, MASK, {"patch_size": 8}, "patch_size must be odd .* got 8. Try 9"),
     "no rounds": (GREY, MASK, {"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
-    "one patch": (GREY, MASK, {"n_patches": 1}, "n_patches must be a whole number of at least 2; got 1"),
+    "one pixel": (GREY, MASK, {"max_pixels": 1}, "max_pixels must be a whole number of at least 2; got 1"),
     "no trees": (GREY, MASK, {"n_trees": 0}, "n_trees must be a whole number of at least 1; got 0"),
-    "fewer than none borrowed": (GREY, MASK, {"n_pseudo_labels": -1}, "n_pseudo_labels must be a whole number"),
+    "negative pseudo-labels": (GREY, MASK, {"n_pseudo_labels": -1}, "n_pseudo_labels must be a whole number"),
     "unknown sampling": (
         GREY, MASK, {"sampling": "fair"}, "sampling must be one of 'proportional', 'balanced'; got 'fair'"
     ),
-    "the leaves' vote": (GREY, MASK, {"head": "vote"}, "head must be .*; got 'vote'"),
-    "unknown head": (GREY, MASK, {"head": "forest"}, "head must be .*; got 'forest'"),
+    "the leaves' vote": (GREY, MASK, {"final_estimator": "vote"}, "final_estimator must be .*; got 'vote'"),
+    "unknown estimator": (GREY, MASK, {"final_estimator": "forest"}, "final_estimator must be .*; got 'forest'"),
     "no set": (GREY, MASK, {"transformations": "rotations:4"}, "transformations must be a set such as"),
 }  # fmt: skip
 
@@ -206,7 +206,7 @@ def test_a_mistake_in_training_is_one_line(mistake):
     with pytest.raises(ValueError, match=message) as caught:
         model.fit(images, masks)
     assert "\n" not in str(caught.value)
-    assert not hasattr(model, "heads_")
+    assert not hasattr(model, "final_estimators_")
 
 
 PREDICT_MISTAKES = {

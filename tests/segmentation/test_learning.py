@@ -1,4 +1,4 @@
-"""The stages of learning: borrowed pixels, rounds of context from unseen pixels, the choice of the patch size."""
+"""The stages of learning: pseudo-labels, context from unseen pixels, the selection of the patch size."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from invariance.datasets import make_membranes
 from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
-from invariance.jungles.heads import make_head
+from invariance.jungles.final_estimators import make_final_estimator
 from invariance.segmentation import JungleSegmenter, segmenter
 from invariance.segmentation.bank import N_RESPONSES
-from invariance.segmentation.dense import BANK_ALONE
+from invariance.segmentation.description import BANK_ALONE
 from invariance.segmentation.inputs import pair_up
-from invariance.segmentation.learning import borrow_pixels, compare_patch_sizes, cut_examples, fit_rounds
+from invariance.segmentation.patches import cut_patches, select_patch_size
+from invariance.segmentation.pseudo_labels import add_pseudo_labels
+from invariance.segmentation.rounds import fit_rounds
 from invariance.segmentation.sampling import Pixels, draw_pixels, make_folds
 from invariance.segmentation.windows import N_SCALES
 from invariance.transformations import Rotations
@@ -43,55 +45,55 @@ def draw_all(labelled):
 
 
 def boosting(n_samples):
-    return make_head("boosting", n_samples, 0, 20)
+    return make_final_estimator("boosting", n_samples, 0, 20)
 
 
-# --- borrowing --------------------------------------------------------------------------------------------------------
+# --- pseudo-labels ----------------------------------------------------------------------------------------------------
 
 
-def borrow(labelled, pixels, n_wanted, seed=0):
-    return borrow_pixels(labelled, pixels, n_wanted, boosting, np.random.default_rng(seed), None)
+def add(labelled, pixels, n_wanted, seed=0):
+    return add_pseudo_labels(labelled, pixels, n_wanted, boosting, np.random.default_rng(seed), None)
 
 
-def test_borrowed_pixels_are_unlabelled_and_mostly_guessed_right(membranes, scribbles):
+def test_pseudo_labels_are_of_unlabelled_pixels_and_mostly_right(membranes, scribbles):
     labelled = pair_up(membranes.images, scribbles, UNLABELLED, True)
     pixels = draw_all(labelled)
-    together = borrow(labelled, pixels, 2000)
+    together = add(labelled, pixels, 2000)
     places = list(zip(together.image.tolist(), together.rows.tolist(), together.cols.tolist(), strict=True))
     assert len(set(places)) == len(places)
     assert np.all(np.diff(together.image) >= 0)
     given = scribbles[together.image, together.rows, together.cols]
     assert np.count_nonzero(given != UNLABELLED) == len(pixels.codes), "the labelled ones, none of them guessed anew"
     np.testing.assert_array_equal(together.codes[given != UNLABELLED], given[given != UNLABELLED])
-    borrowed = together.take(given == UNLABELLED)
-    assert 1000 < len(borrowed.codes) <= 2000
-    assert set(borrowed.image) == {0, 1}
-    truth = membranes.masks[borrowed.image, borrowed.rows, borrowed.cols]
-    assert [np.mean(borrowed.codes[truth == code] == code) > 0.8 for code in (0, 1)] == [True, True]
+    added = together.take(given == UNLABELLED)
+    assert 1000 < len(added.codes) <= 2000
+    assert set(added.image) == {0, 1}
+    truth = membranes.masks[added.image, added.rows, added.cols]
+    assert [np.mean(added.codes[truth == code] == code) > 0.8 for code in (0, 1)] == [True, True]
 
 
-def test_nothing_is_borrowed_where_all_is_labelled_or_enough(membranes, scribbles):
+def test_nothing_is_added_where_all_or_enough_is_labelled(membranes, scribbles):
     dense = pair_up(membranes.images, membranes.masks, None, True)
     pixels = draw_pixels(dense.masks, dense.classes, dense.counts, 100, "proportional", np.random.default_rng(0))
-    assert borrow(dense, pixels, 2000) is pixels
+    assert add(dense, pixels, 2000) is pixels
     sparse = pair_up(membranes.images, scribbles, UNLABELLED, True)
     pixels = draw_all(sparse)
-    assert borrow(sparse, pixels, 0) is pixels
-    assert borrow(sparse, pixels, len(pixels.codes)) is pixels
+    assert add(sparse, pixels, 0) is pixels
+    assert add(sparse, pixels, len(pixels.codes)) is pixels
 
 
-def test_an_image_that_is_labelled_all_over_lends_nothing(membranes, scribbles):
+def test_an_image_that_is_fully_labelled_gets_no_pseudo_labels(membranes, scribbles):
     masks = [membranes.masks[0].astype(int), scribbles[1]]
     labelled = pair_up(membranes.images, masks, UNLABELLED, True)
     pixels = draw_pixels(
         labelled.masks, labelled.classes, labelled.counts, 500, "proportional", np.random.default_rng(0)
     )
-    together = borrow(labelled, pixels, 1500)
+    together = add(labelled, pixels, 1500)
     assert np.count_nonzero(together.image == 0) == np.count_nonzero(pixels.image == 0)
     assert np.count_nonzero(together.image == 1) > np.count_nonzero(pixels.image == 1) + 500
 
 
-def test_a_guess_that_is_not_sure_lends_nothing(membranes, scribbles):
+def test_an_uncertain_model_gives_no_pseudo_labels(membranes, scribbles):
     class Undecided:
         classes_ = np.arange(2)
 
@@ -103,12 +105,12 @@ def test_a_guess_that_is_not_sure_lends_nothing(membranes, scribbles):
 
     labelled = pair_up(membranes.images, scribbles, UNLABELLED, True)
     pixels = draw_all(labelled)
-    together = borrow_pixels(labelled, pixels, 2000, lambda n: Undecided(), np.random.default_rng(0), None)
+    together = add_pseudo_labels(labelled, pixels, 2000, lambda n: Undecided(), np.random.default_rng(0), None)
     assert len(together.codes) == len(pixels.codes)
 
 
 class Counting(ClassifierMixin, BaseEstimator):
-    """A head that remembers how many samples it was fitted on, and gives the shares of the classes."""
+    """An estimator that remembers how many samples it was fitted on, and gives the shares of the classes."""
 
     def fit(self, X, y):
         self.n_seen_ = len(y)
@@ -121,13 +123,13 @@ class Counting(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize(("n_pseudo_labels", "more"), [(0, 0), (1200, 500)])
-def test_borrowed_pixels_serve_the_filters_and_never_the_head(membranes, scribbles, n_pseudo_labels, more):
-    """The shares of the classes are sure enough of one of them to lend pixels of it."""
+def test_pseudo_labels_serve_the_filters_and_never_the_final_estimator(membranes, scribbles, n_pseudo_labels, more):
+    """The shares of the classes are certain enough of one of them to label pixels."""
     model = JungleSegmenter(
-        **QUICK, n_rounds=1, n_pseudo_labels=n_pseudo_labels, unlabelled=UNLABELLED, head=Counting()
+        **QUICK, n_rounds=1, n_pseudo_labels=n_pseudo_labels, unlabelled=UNLABELLED, final_estimator=Counting()
     )
     model.fit(membranes.images, scribbles)
-    assert model.heads_[0].n_seen_ == model.n_labelled_.sum()
+    assert model.final_estimators_[0].n_seen_ == model.n_labelled_.sum()
     n_pseudo_labels = model.features_.n_images_ - model.n_labelled_.sum()
     assert n_pseudo_labels >= more
     assert (n_pseudo_labels > 0) == (more > 0)
@@ -137,7 +139,7 @@ def test_borrowed_pixels_serve_the_filters_and_never_the_head(membranes, scribbl
 
 
 class Witness:
-    """A head that says 1 of the pixels of images it was fitted on, and 0 of all others; images are constant."""
+    """An estimator that says 1 of the pixels of images it was fitted on, and 0 of all others; images are constant."""
 
     def fit(self, features, codes):
         self.features = features
@@ -151,7 +153,7 @@ class Witness:
 
 
 @pytest.mark.parametrize("n_rounds", [2, 3])
-def test_context_comes_from_heads_that_have_not_seen_the_image(n_rounds):
+def test_context_comes_from_estimators_that_have_not_seen_the_image(n_rounds):
     images = [np.full((20, 24), index, np.float32) for index in range(6)]
     masks = [np.indices((20, 24))[1] // 12 for _ in images]
     labelled = pair_up(images, masks, None, False)
@@ -163,15 +165,15 @@ def test_context_comes_from_heads_that_have_not_seen_the_image(n_rounds):
         made.append(Witness())
         return made[-1]
 
-    heads = fit_rounds(labelled, pixels, folds, BANK_ALONE, make_witness, n_rounds, None)
-    assert len(heads) == n_rounds
+    estimators = fit_rounds(labelled, pixels, folds, BANK_ALONE, make_witness, n_rounds, None)
+    assert len(estimators) == n_rounds
     assert len(made) == n_rounds + 2 * (n_rounds - 1)
-    assert set(heads[0].predict_proba(heads[0].features)[:, 1]) == {1}, "what a head says of what it has seen"
-    for head in heads[1:]:
-        assert head.features.shape == (len(pixels.codes), 2 * N_RESPONSES)
-        np.testing.assert_array_equal(head.features[:, N_RESPONSES:], 0)
-    for head in set(made) - set(heads):
-        assert len(head.seen) == 3
+    assert set(estimators[0].predict_proba(estimators[0].features)[:, 1]) == {1}, "predictions for training pixels"
+    for estimator in estimators[1:]:
+        assert estimator.features.shape == (len(pixels.codes), 2 * N_RESPONSES)
+        np.testing.assert_array_equal(estimator.features[:, N_RESPONSES:], 0)
+    for estimator in set(made) - set(estimators):
+        assert len(estimator.seen) == 3
 
 
 def test_without_folds_there_is_one_round(membranes):
@@ -187,7 +189,7 @@ def test_examples_are_the_patches_of_their_images(membranes):
     labelled = pair_up(membranes.images, membranes.masks, None, False)
     rng = np.random.default_rng(0)
     pixels = Pixels(np.repeat([0, 1], 15), *rng.integers(0, 80, (2, 30)), np.zeros(30, int))
-    found = cut_examples(labelled.images, pixels, 9)
+    found = cut_patches(labelled.images, pixels, 9)
     for index, places in pixels.by_image():
         rows, cols = pixels.rows[places], pixels.cols[places]
         expected = pyramid_patches(membranes.images[index], rows, cols, 9, N_SCALES).reshape(len(rows), -1)
@@ -217,12 +219,12 @@ def test_the_patch_size_that_sees_what_matters_is_chosen(sizes):
     labelled = pair_up(image, mask, UNLABELLED, True)
     pixels = draw_pixels(labelled.masks, labelled.classes, labelled.counts, 600, "balanced", np.random.default_rng(0))
     folds = make_folds(pixels, 2, np.random.default_rng(0))
-    assert compare_patch_sizes(labelled.images, pixels, folds, sizes, make_filters, boosting) == 13
+    assert select_patch_size(labelled.images, pixels, folds, sizes, make_filters, boosting) == 13
 
 
 def test_without_a_patch_size_one_of_the_candidates_is_taken(membranes, monkeypatch):
     monkeypatch.setattr(segmenter, "PATCH_SIZES", (5, 9))
-    model = JungleSegmenter(**QUICK | {"patch_size": None}, n_patches=400, n_rounds=1)
+    model = JungleSegmenter(**QUICK | {"patch_size": None}, max_pixels=400, n_rounds=1)
     model.fit(membranes.images, membranes.masks)
     assert model.patch_size_ in (5, 9)
     assert model.features_.image_shape_ == (model.patch_size_, model.patch_size_, N_SCALES)
@@ -231,7 +233,7 @@ def test_without_a_patch_size_one_of_the_candidates_is_taken(membranes, monkeypa
 
 def test_without_folds_and_a_patch_size_the_default_is_taken(membranes, monkeypatch):
     monkeypatch.setattr(segmenter, "DEFAULT_PATCH_SIZE", 5)
-    model = JungleSegmenter(**QUICK | {"patch_size": None}, n_patches=200, n_rounds=1)
+    model = JungleSegmenter(**QUICK | {"patch_size": None}, max_pixels=200, n_rounds=1)
     image, mask = membranes.images[0, :60, :60], membranes.masks[0, :60, :60]
     assert model.fit(image, mask).patch_size_ == 5
 

@@ -5,12 +5,13 @@ import pytest
 
 from invariance.datasets import make_membranes
 from invariance.jungles import InvariantFeatures
-from invariance.jungles.heads import make_head
+from invariance.jungles.final_estimators import make_final_estimator
 from invariance.models import ModelError, load, save
-from invariance.segmentation import JungleSegmenter, learning, segmenter
+from invariance.segmentation import JungleSegmenter, patches, segmenter
 from invariance.segmentation.inputs import pair_up
-from invariance.segmentation.learning import compare_patch_sizes
+from invariance.segmentation.patches import select_patch_size
 from invariance.segmentation.sampling import count_labels, draw_pixels
+from invariance.segmentation.sklearn_boosting import read_nodes
 from invariance.segmentation.windows import N_SCALES
 from invariance.transformations import Rotations
 
@@ -20,7 +21,7 @@ UNLABELLED = 9
 def make(**settings):
     quick = {
         "patch_size": 5,
-        "n_patches": 200,
+        "max_pixels": 200,
         "n_trees": 5,
         "max_depth": 2,
         "rank": 8,
@@ -36,13 +37,13 @@ def membranes():
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_head_that_asks_for_a_feature_that_is_not_computed_is_refused(number, membranes, tmp_path):
-    """Compiled loops follow stored numbers without looking, and a head may claim to know any number of features."""
+def test_an_estimator_of_features_that_are_not_computed_is_refused(number, membranes, tmp_path):
+    """Compiled loops follow stored numbers without looking, and an estimator may claim any number of features."""
     model = make(n_rounds=2).fit(membranes.images, membranes.masks)
-    head = model.heads_[number]
-    head.n_features_in_ = 10**9
-    for (tree,) in head._predictors:
-        tree.nodes["feature_idx"][tree.nodes["is_leaf"] == 0] = 10**8
+    estimator = model.final_estimators_[number]
+    estimator.n_features_in_ = 10**9
+    for nodes in read_nodes(estimator):
+        nodes["feature_idx"][nodes["is_leaf"] == 0] = 10**8
     path = tmp_path / "forged.inv"
     with pytest.raises(ModelError):
         load(save(model, path))
@@ -51,7 +52,7 @@ def test_a_head_that_asks_for_a_feature_that_is_not_computed_is_refused(number, 
 def test_a_tree_whose_branches_meet_again_is_refused(membranes, tmp_path):
     """Such a graph has more paths than nodes: 60 nodes would take years to list."""
     model = make().fit(membranes.images, membranes.masks)
-    tree = model.heads_[0]._predictors[0][0]
+    tree = model.final_estimators_[0]._predictors[0][0]
     nodes = np.zeros(12, tree.nodes.dtype)
     nodes["left"][:-1] = nodes["right"][:-1] = np.arange(1, 12)
     nodes["is_leaf"][-1] = 1
@@ -66,7 +67,7 @@ def test_a_class_of_one_pixel_beside_very_many_others(settings, membranes, monke
     monkeypatch.setattr(segmenter, "PATCH_SIZES", (3, 5))
     masks = membranes.masks.astype(int)
     masks[0, 40, 40] = 2
-    model = make(n_patches=50_000, **settings).fit(membranes.images, masks)
+    model = make(max_pixels=50_000, **settings).fit(membranes.images, masks)
     assert model.n_labelled_.tolist()[2] == 1
     assert model.predict_proba(membranes.images[0]).shape == (80, 80, 3)
 
@@ -74,7 +75,7 @@ def test_a_class_of_one_pixel_beside_very_many_others(settings, membranes, monke
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_labels", [2, 5])
 def test_the_patch_size_can_be_chosen_from_very_few_labels(n_labels, seed, membranes, monkeypatch):
-    """So few that no filter is found, and a head would have nothing to look at."""
+    """So few that no filter is found, and an estimator would have no features."""
     monkeypatch.setattr(segmenter, "PATCH_SIZES", (3, 5))
     rng = np.random.default_rng(seed)
     masks = np.full(membranes.masks.shape, UNLABELLED)
@@ -87,7 +88,7 @@ def test_the_patch_size_can_be_chosen_from_very_few_labels(n_labels, seed, membr
 
 def test_the_patch_size_can_be_chosen_if_a_class_is_compared_in_one_fold_only(membranes, monkeypatch):
     """Both folds hold all classes, but of the third class only a pixel of the second fold is among those compared."""
-    monkeypatch.setattr(learning, "N_COMPARED", 100)
+    monkeypatch.setattr(patches, "MAX_COMPARED", 100)
     labelled = pair_up(membranes.images, membranes.masks, None, True)
     pixels = draw_pixels(labelled.masks, labelled.classes, labelled.counts, 400, "balanced", np.random.default_rng(0))
     folds = pixels.image
@@ -99,20 +100,20 @@ def test_the_patch_size_can_be_chosen_if_a_class_is_compared_in_one_fold_only(me
         return InvariantFeatures(n_jungles=1, max_depth=2, rank=8, extremes="both", image_shape=shape, random_state=0)
 
     def make_boosting(n_samples):
-        return make_head("boosting", n_samples, 0, 5)
+        return make_final_estimator("boosting", n_samples, 0, 5)
 
-    assert compare_patch_sizes(labelled.images, pixels, folds, (3, 5), make_filters, make_boosting) in (3, 5)
+    assert select_patch_size(labelled.images, pixels, folds, (3, 5), make_filters, make_boosting) in (3, 5)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_patch_size_can_be_chosen_if_one_of_two_classes_is_rare(seed, membranes, monkeypatch):
     """Among the pixels that are compared there may be none of it."""
     monkeypatch.setattr(segmenter, "PATCH_SIZES", (3, 5))
-    monkeypatch.setattr(learning, "N_COMPARED", 100)
+    monkeypatch.setattr(patches, "MAX_COMPARED", 100)
     masks = np.zeros(membranes.masks.shape, int)
     for mask in masks:
         mask.ravel()[np.random.default_rng(seed).choice(mask.size, 12, replace=False)] = 1
-    model = make(patch_size=None, n_patches=9000, random_state=seed).fit(membranes.images, masks)
+    model = make(patch_size=None, max_pixels=9000, random_state=seed).fit(membranes.images, masks)
     assert model.patch_size_ % 2 == 1
 
 

@@ -5,7 +5,8 @@ from scipy.stats import entropy
 from skimage.metrics import adapted_rand_error, variation_of_information
 from sklearn.metrics import homogeneity_completeness_v_measure
 
-from invariance.segmentation.scores import compare_regions, segmentation_scores, thinned_regions
+from invariance.segmentation.regions import compare_regions, thinned_regions
+from invariance.segmentation.scores import segmentation_scores
 from tests import reference
 
 
@@ -226,7 +227,7 @@ TRUTH, FLAT = walls(), np.full((24, 24), 0.5)
         (FLAT, TRUTH, {"labelled": np.zeros_like(TRUTH)}, "truth must have boundary .* got 0 and 0"),
         (FLAT, TRUTH, {"labelled": TRUTH[1:]}, "labelled must have the shape"),
         (FLAT, TRUTH, {"labelled": FLAT}, "labelled must be boolean"),
-        (FLAT, TRUTH, {"thresholds": []}, "thresholds must hold at least one"),
+        (FLAT, TRUTH, {"thresholds": []}, "thresholds must contain at least one"),
         (FLAT, TRUTH, {"thresholds": [0.5, 1.5]}, "each of thresholds must be a number from 0 to 1; got 1.5"),
         (FLAT, TRUTH, {"thresholds": [np.nan]}, "each of thresholds"),
         (FLAT, TRUTH, {"thresholds": "half"}, "each of thresholds"),

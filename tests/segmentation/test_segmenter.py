@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
 
 from invariance.datasets import make_membranes
 from invariance.segmentation import JungleSegmenter
@@ -13,7 +15,7 @@ UNLABELLED = 9
 
 
 def make(**settings):
-    quick = {"patch_size": 9, "n_patches": 600, "n_trees": 20, "max_depth": 2, "rank": 16, "n_pseudo_labels": 0}
+    quick = {"patch_size": 9, "max_pixels": 600, "n_trees": 20, "max_depth": 2, "rank": 16, "n_pseudo_labels": 0}
     return JungleSegmenter(**{"transformations": Rotations(4), "n_rounds": 1, "random_state": 0} | quick | settings)
 
 
@@ -33,8 +35,8 @@ LEARNERS = {
     "one round": {},
     "two rounds": {"n_rounds": 2},
     "balanced": {"sampling": "balanced"},
-    "linear": {"head": "linear", "n_rounds": 2},
-    "a user's head": {"head": RandomForestClassifier(30, random_state=0)},
+    "linear": {"final_estimator": "linear", "n_rounds": 2},
+    "a user's estimator": {"final_estimator": RandomForestClassifier(30, random_state=0)},
     "several jungles": {"n_jungles": 3},
     "colour": {"colour": True},
 }
@@ -127,9 +129,11 @@ def test_brightness_and_contrast_matter_if_images_are_not_standardized(membranes
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("head", ["boosting", "linear"])
-def test_a_constant_image_teaches_shares_and_can_be_labelled(standardize, head, membranes):
-    model = make(standardize=standardize, head=head).fit(np.full((80, 80), 0.4), membranes.masks[0])
+@pytest.mark.parametrize("final_estimator", ["boosting", "linear"])
+def test_a_constant_image_teaches_shares_and_can_be_labelled(standardize, final_estimator, membranes):
+    model = make(standardize=standardize, final_estimator=final_estimator).fit(
+        np.full((80, 80), 0.4), membranes.masks[0]
+    )
     probabilities = model.predict_proba(np.full((30, 20), 0.4))
     np.testing.assert_allclose(probabilities[..., 1], membranes.masks[0].mean(), atol=0.05)
 
@@ -146,16 +150,33 @@ def test_without_transformations_sixteen_turns_do_not_matter(membranes):
     assert model.transformations is None
 
 
+# --- scikit-learn's contract ------------------------------------------------------------------------------------------
+
+
+def test_tags_declare_images_and_masks():
+    tags = get_tags(JungleSegmenter())
+    assert tags.input_tags.three_d_array
+    assert not tags.input_tags.two_d_array
+    assert tags.target_tags.required
+
+
+@pytest.mark.filterwarnings("ignore:Can't test estimator:sklearn.exceptions.SkipTestWarning")
+def test_no_check_of_scikit_learn_fails():
+    """Those for rows of numbers are skipped, as the tags say that the input is images."""
+    results = check_estimator(JungleSegmenter(), on_fail=None)
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+
+
 # --- improving a model ------------------------------------------------------------------------------------------------
 
 
-def test_a_warm_start_keeps_the_filters_and_fits_the_heads_anew(membranes):
+def test_a_warm_start_keeps_the_filters_and_fits_the_final_estimators_again(membranes):
     model = make(warm_start=True, n_rounds=2)
     model.fit(membranes.images[:1], membranes.masks[:1])
-    filters, heads, before = model.features_, model.heads_, model.predict_proba(membranes.images[3])
+    filters, estimators, before = model.features_, model.final_estimators_, model.predict_proba(membranes.images[3])
     model.fit(membranes.images[:3], membranes.masks[:3])
     assert model.features_ is filters
-    assert all(new is not old for new in model.heads_ for old in heads)
+    assert all(new is not old for new in model.final_estimators_ for old in estimators)
     assert model.n_labelled_.sum() == 3 * 80 * 80
     after = model.predict_proba(membranes.images[3])
     assert not np.array_equal(before, after)
@@ -172,10 +193,10 @@ def test_without_a_warm_start_filters_are_learned_anew(membranes):
 def test_a_warm_start_with_other_classes_or_channels_is_refused(membranes):
     images, masks = membranes.images[:1], membranes.masks[:1].astype(int)
     model = make(warm_start=True).fit(images, masks)
-    heads = model.heads_
+    estimators = model.final_estimators_
     with pytest.raises(ValueError, match=r"classes and channels must stay the same; fitted on \[0, 1\] and 1, got \[5"):
         model.fit(images, masks + 5)
     with pytest.raises(ValueError, match=r"fitted on \[0, 1\] and 1, got \[0, 1\] and 3\. Fit a new estimator\."):
         model.fit(np.stack([images] * 3, axis=-1), masks)
-    assert model.heads_ is heads
+    assert model.final_estimators_ is estimators
     assert model.classes_.tolist() == [0, 1]

@@ -66,7 +66,7 @@ def run(
 
     settings = {
         "transformations": None if invariant_to is None else parse_transformations(invariant_to),
-        "n_patches": pixels,
+        "max_pixels": pixels,
         "n_rounds": rounds,
         "unlabelled": unlabelled,
     }

@@ -23,9 +23,11 @@ def check_contents(model: Any) -> None:
             part.check_loaded()
         elif kind.__module__.startswith("scipy.sparse") and hasattr(part, "check_format"):
             part.check_format(full_check=True)
-        elif kind.__name__ == "HistGradientBoostingClassifier" and hasattr(part, "_predictors"):
-            for predictor in (tree for trees in part._predictors for tree in trees):
-                _check_tree(predictor, part.n_features_in_)
+        elif kind.__name__ == "HistGradientBoostingClassifier":
+            from invariance.segmentation.sklearn_boosting import read_nodes
+
+            for nodes in read_nodes(part):
+                _check_tree(nodes, part.n_features_in_)
 
 
 def _check_parameters(estimator: BaseEstimator) -> None:
@@ -38,9 +40,8 @@ def _check_parameters(estimator: BaseEstimator) -> None:
         )
 
 
-def _check_tree(predictor: Any, n_features: int) -> None:
+def _check_tree(nodes: np.ndarray, n_features: int) -> None:
     """Children come after their parent and inside the array, so that walking the tree stays inside and ends."""
-    nodes = predictor.nodes
     here = np.flatnonzero(nodes["is_leaf"] == 0)
     inner = nodes[here]
     children = np.stack([inner["left"], inner["right"]])

@@ -1,4 +1,4 @@
-"""Every pixel of images and stacks: learning from marked pixels, dense prediction, scores."""
+"""Labelling every pixel of images and stacks, and scoring segmentations."""
 
 from invariance.segmentation.scores import SegmentationScores, segmentation_scores
 from invariance.segmentation.segmenter import JungleSegmenter

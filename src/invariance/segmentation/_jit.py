@@ -3,8 +3,9 @@
 import numba
 import numpy as np
 
+# Columns processed together, so that their masks and features stay in the fastest cache.
 GROUP = 512
-# Place of the single set bit of x: DE_BRUIJN[(x * 0x077CB531 mod 2^32) >> 27].
+# Position of the single set bit of x: DE_BRUIJN[(x * 0x077CB531 mod 2^32) >> 27].
 # fmt: off
 DE_BRUIJN = np.array([
     0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
@@ -17,9 +18,9 @@ DE_BRUIJN = np.array([
 def add_trees(features, first_test, feature, threshold, kept, first_leaf, value, scores):
     """Add to scores (n,) the value of the leaf that every column of features (F, n) float32 reaches in every tree.
 
-    No tree is walked: the leaves of a tree are bits, from left to right, and every test that sends a column to the
-    right clears the bits of the leaves on its left; the lowest bit that is left is the leaf. All columns do the same
-    work, many at a time in the processor's registers.
+    Paths are not followed: the leaves of a tree are bits, from left to right, and every test that sends a column to the
+    right clears the bits of the leaves on its left; the lowest remaining bit is the leaf. All columns do the same work,
+    so that the compiler can vectorise it.
     """
     n_columns = features.shape[1]
     leaves = np.empty(GROUP, np.uint32)

@@ -1,23 +1,35 @@
-"""A fixed bank of filters that rotation leaves alone: what every pixel is described by before anything is learned.
+"""A fixed bank of rotation-invariant filters, with which every pixel is described.
 
-At each width σ: the blurred image, the length of its gradient, the two eigenvalues of its Hessian and the deviation of
-the values around the pixel; at the middle widths also the eigenvalues of the structure tensor.
+At each width σ: the blurred image, the length of its gradient, the two eigenvalues of its Hessian and the standard
+deviation of the values around the pixel; at the middle widths also the eigenvalues of the structure tensor.
 """
 
 import numpy as np
 from scipy import ndimage
 
+# Widths of the Gaussians in pixels (our choice: powers of two).
 WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0)
 TENSOR_WIDTHS = (2.0, 4.0, 8.0)
-# Gaussians end at this many widths.
+# Gaussians are cut off at this many widths.
 TRUNCATE = 3.0
 N_RESPONSES = 5 * len(WIDTHS) + 2 * len(TENSOR_WIDTHS)
-# How far from a pixel the bank looks: a Gaussian and two differences of neighbours.
+# How far from a pixel the bank reaches: a Gaussian and two differences of neighbours.
 REACH = int(TRUNCATE * WIDTHS[-1] + 0.5) + 2
 
 
 def filter_bank(plane: np.ndarray) -> np.ndarray:
-    """(h, w) -> (31, h, w) float32; the values nearer than `REACH` to the border depend on what lies beyond it."""
+    """Apply the bank to one channel.
+
+    Parameters
+    ----------
+    plane : ndarray of shape (h, w)
+        One channel of an image.
+
+    Returns
+    -------
+    responses : ndarray of shape (31, h, w), float32
+        Values closer than `REACH` to the border depend on what lies beyond it, here the mirrored channel.
+    """
     plane = np.asarray(plane, np.float32)
     responses = np.empty((N_RESPONSES, *plane.shape), np.float32)
     slopes = np.gradient(_blur(plane, WIDTHS[0]))
@@ -45,7 +57,7 @@ def _blur(plane: np.ndarray, width: float) -> np.ndarray:
 
 
 def _eigenvalues(first, second, mixed, large, small) -> None:
-    """Fill in the larger and the smaller eigenvalue of the symmetric matrix [[first, mixed], [mixed, second]]."""
+    """Fill `large` and `small` with the eigenvalues of the symmetric matrix [[first, mixed], [mixed, second]]."""
     middle = 0.5 * (first + second)
     radius = np.hypot(0.5 * (first - second), mixed)
     np.add(middle, radius, out=large)

@@ -1,43 +1,52 @@
-"""How a pixel is described: the filter bank, and the learned filters."""
+"""The features of a pixel: responses to the fixed filter bank and to the learned filters."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from invariance._core.parallel import map_jobs
+from invariance._core.progress import track
 from invariance.segmentation.bank import REACH, filter_bank
+from invariance.segmentation.sampling import Pixels
 from invariance.segmentation.standard import StandardImage
 from invariance.segmentation.tiles import Tile, cut, tiles
 from invariance.segmentation.windows import WindowResponses, window_reach
 
+# Pixels per side of a tile: 31 float32 responses per channel and pixel take 8 MB.
 TILE_SIDE = 256
 # What can be described: an image, or the maps (h, w, m) of an earlier round.
 Planes = StandardImage | np.ndarray
 
 
 class Description(NamedTuple):
-    """What to compute of a pixel: always the bank of every channel, and the learned windows if there are any."""
+    """Which features of a pixel to compute.
+
+    Attributes
+    ----------
+    windows : WindowResponses or None
+        The learned filters, in addition to the filter bank on every channel.
+    """
 
     windows: WindowResponses | None
 
     def prepare(self, side: int) -> None:
-        """Compute once what all tiles need, before several threads ask for it."""
+        """Compute what all tiles need once, before several threads use it."""
         if self.windows is not None:
             self.windows.prepare(side)
 
     def everywhere(self, image: Planes, tile: Tile, side: int) -> np.ndarray:
-        """Features (F, h, w) float32 of all pixels of a tile of at most side x side pixels."""
+        """Compute features (F, h, w) float32 of all pixels of a tile of at most side x side pixels."""
         part, features = self._begin(image, tile)
         if self.windows is not None:
             features.append(self.windows.everywhere(_trim(part, self._reach - window_reach(self.windows.size)), side))
         return np.concatenate(features)
 
     def at(self, image: Planes, rows: np.ndarray, cols: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """Features (n, F) float32 of some pixels; only the tiles that hold one of them are computed."""
+        """Compute features (n, F) float32 of some pixels; tiles without any of them are skipped."""
         chosen = [
             (tile, inside)
             for tile in tiles(image.shape[0], image.shape[1], TILE_SIDE)
-            if len(inside := np.flatnonzero(_holds(tile, rows, cols)))
+            if len(inside := np.flatnonzero(_is_inside(tile, rows, cols)))
         ]
 
         def describe(task):
@@ -60,16 +69,31 @@ class Description(NamedTuple):
         return max(REACH, 0 if self.windows is None else window_reach(self.windows.size))
 
     def _begin(self, image, tile) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The tile with its reach around it, (H, W, c), and the banks (31, h, w) of its channels."""
+        """Cut the tile with its margin, (H, W, c), and apply the bank to its channels, (31, h, w) each."""
         part = cut(image, tile, self._reach)
         around = _trim(part, self._reach - REACH)
         banks = [filter_bank(around[..., channel]) for channel in range(part.shape[2])]
         return part, [bank[:, REACH:-REACH, REACH:-REACH] for bank in banks]
 
 
+# For the maps of an earlier round, which are described as if they were the channels of an image.
+BANK_ALONE = Description(None)
+
+
+def describe_pixels(
+    description: Description, images: list[StandardImage], pixels: Pixels, n_jobs: int | None
+) -> np.ndarray:
+    """Compute features (n, F) of drawn pixels."""
+    parts = [
+        description.at(images[index], pixels.rows[places], pixels.cols[places], n_jobs)
+        for index, places in track(list(pixels.by_image()), "describing pixels")
+    ]
+    return np.concatenate(parts)
+
+
 def _trim(array: np.ndarray, margin: int) -> np.ndarray:
     return array[margin : array.shape[0] - margin, margin : array.shape[1] - margin]
 
 
-def _holds(tile: Tile, rows, cols) -> np.ndarray:
+def _is_inside(tile: Tile, rows, cols) -> np.ndarray:
     return (tile.top <= rows) & (rows < tile.bottom) & (tile.left <= cols) & (cols < tile.right)

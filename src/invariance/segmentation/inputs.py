@@ -1,4 +1,4 @@
-"""What a segmenter accepts: images of any sizes, grey or in colour, single or in stacks, each with its mask."""
+"""Validation of the input of a segmenter: images of any sizes, grey or colour, single or in stacks, with masks."""
 
 from typing import Any, NamedTuple
 
@@ -7,11 +7,26 @@ import numpy as np
 from invariance.segmentation.sampling import count_labels
 from invariance.segmentation.standard import StandardImage
 
-LEAST_SIDE = 2
+# Gradients need two pixels per side.
+MIN_SIDE = 2
 
 
 class Labelled(NamedTuple):
-    """Images (h, w, c) of any sizes and their integer masks (h, w); counts (n, K) of labelled pixels."""
+    """Images and masks, checked.
+
+    Attributes
+    ----------
+    images : list of n StandardImage
+        Images (h, w, c) of any sizes, each with at least one labelled pixel.
+    masks : list of n integer ndarrays of shape (h, w)
+        Their masks.
+    classes : ndarray of shape (n_classes,)
+        The values of labelled pixels.
+    counts : ndarray of shape (n, n_classes)
+        Number of labelled pixels of each class in each image.
+    n_channels : int
+        Number of channels of every image.
+    """
 
     images: list[StandardImage]
     masks: list[np.ndarray]
@@ -21,7 +36,7 @@ class Labelled(NamedTuple):
 
 
 def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labelled:
-    """The images and masks of `fit`, as pairs; whatever does not fit together is named."""
+    """Pair the images and masks given to `fit`; raise ValueError naming what does not fit together."""
     pairs = [pair for index, *both in _enumerate_pairs(images, masks) for pair in _split_stack(index, *both)]
     n_channels = [_count_channels(image) for image, _ in pairs]
     for index, number in enumerate(n_channels):
@@ -33,10 +48,12 @@ def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labe
     values = np.unique(np.concatenate([np.unique(mask) for _, mask in pairs]))
     classes = values if unlabelled is None else values[values != unlabelled]
     if len(classes) == 0:
-        raise ValueError(f"no pixel is labelled: all mask pixels hold {unlabelled!r}, the unlabelled value. Mark some.")
+        raise ValueError(
+            f"no pixel is labelled: all pixels of the masks are {unlabelled!r}, the unlabelled value. Label some."
+        )
     if len(classes) == 1:
         raise ValueError(
-            f"the masks hold one class only, {classes[0]!s}, but at least two are needed. Mark pixels of another class."
+            f"the masks must contain at least two classes; got {classes[0]!s} only. Label pixels of another class."
         )
     kept = [(image, mask) for image, mask in pairs if unlabelled is None or (mask != unlabelled).any()]
     kept_masks = [mask for _, mask in kept]
@@ -45,7 +62,7 @@ def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labe
 
 
 def check_image(image: Any, n_channels: int) -> Any:
-    """An image (h, w) or (h, w, c) of the channels that the model knows."""
+    """Check that an image is (h, w) or (h, w, c), with the channels that the model was trained on."""
     image = image if hasattr(image, "shape") else np.asarray(image)
     if len(image.shape) not in (2, 3):
         raise ValueError(f"an image must be (h, w) or (h, w, c); got an array of shape {tuple(image.shape)}.")
@@ -59,41 +76,42 @@ def check_image(image: Any, n_channels: int) -> Any:
 
 
 def is_stack(X: Any, n_channels: int) -> bool:
-    """Whether X has one axis more than an image of that many channels; grey images may have a channel axis of 1."""
+    """Tell whether X has one axis more than an image with that many channels; grey images may have a channel axis."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     if n_channels == 1 and len(shape) == 3 and shape[2] in (3, 4):
         raise ValueError(
-            f"an array of shape {tuple(shape)} looks like an image in colour, but the model was trained on grey. "
-            f"Convert it; a stack of images so narrow can be given as a list."
+            f"an array of shape {tuple(shape)} looks like a colour image, but the model was trained on grey images. "
+            f"Convert it to grey; pass a stack of images 3 or 4 pixels wide as a list."
         )
     has_channel_axis = n_channels > 1 or shape[-1:] == (1,)
     if len(shape) != (4 if has_channel_axis else 3):
         return False
     if shape[0] == 0:
-        raise ValueError(f"a stack must hold at least one image; got an array of shape {tuple(shape)}.")
+        raise ValueError(f"a stack must contain at least one image; got an array of shape {tuple(shape)}.")
     return True
 
 
 def _enumerate_pairs(images, masks):
+    """Yield (index, image or stack, mask or masks) of every entry."""
     is_array = hasattr(images, "shape")
     if is_array and (len(images.shape) == 2 or np.ndim(masks) == 2):
         images, masks = [images], [masks]
     if len(images) != len(masks):
-        raise ValueError(f"images and masks must be equally many; got {len(images)} and {len(masks)}.")
+        raise ValueError(f"X and y must have the same length, one mask per image; got {len(images)} and {len(masks)}.")
     if len(images) == 0:
-        raise ValueError("images must hold at least one image; got none.")
+        raise ValueError("X must contain at least one image; got none.")
     for index in range(len(images)):
         yield index, images[index], np.asarray(masks[index])
 
 
 def _split_stack(index: int, image: Any, mask: np.ndarray):
-    """The pairs (image, mask) of one entry: one, or as many as a stack has pages."""
+    """Yield the pairs (image, mask) of one entry: one, or one per page of a stack."""
     image = image if hasattr(image, "shape") else np.asarray(image)
     shape = tuple(image.shape)
     if mask.dtype == bool:
         mask = mask.astype(np.uint8)
     if mask.dtype.kind not in "iu":
-        raise ValueError(f"mask {index} must hold integers; got {mask.dtype}. Round or convert it.")
+        raise ValueError(f"mask {index} must have an integer dtype; got {mask.dtype}. Round or convert it.")
     if mask.ndim not in (2, 3) or shape[: mask.ndim] != mask.shape or len(shape) - mask.ndim not in (0, 1):
         raise ValueError(
             f"mask {index} has shape {mask.shape}, but its image has {shape}. A mask must be as large as its image."
@@ -113,8 +131,6 @@ def _count_channels(image: Any) -> int:
 def _check_size(image: Any) -> None:
     if _count_channels(image) == 0:
         raise ValueError(f"an image must have at least one channel; got an array of shape {tuple(image.shape)}.")
-    if min(image.shape[:2]) < LEAST_SIDE:
+    if min(image.shape[:2]) < MIN_SIDE:
         height, width = image.shape[:2]
-        raise ValueError(
-            f"an image must have at least {LEAST_SIDE} pixels per side; got {height} x {width}. Leave it out."
-        )
+        raise ValueError(f"an image must have at least {MIN_SIDE} pixels per side; got {height} x {width}. Remove it.")

@@ -1,16 +1,27 @@
-"""Which labelled pixels are learned from, and which of them are judged by a model that did not see them."""
+"""Drawing the labelled pixels to learn from, and dividing them into folds for cross-validation."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-# With fewer images than this, folds are made of squares of the images instead of whole images.
+# With fewer images than this, folds consist of squares of this side instead of whole images.
 MIN_IMAGES, SQUARE = 4, 64
+# Number of folds, and of random divisions that are tried to find folds that each leave all classes to the rest.
 N_FOLDS, MAX_TRIES = 2, 50
 
 
 class Pixels(NamedTuple):
-    """Drawn pixels, sorted by image: image (n,), rows (n,), cols (n,), class codes (n,)."""
+    """Drawn pixels, sorted by image.
+
+    Attributes
+    ----------
+    image : ndarray of shape (n,)
+        The index of the image of every pixel.
+    rows, cols : ndarray of shape (n,)
+        The position of every pixel.
+    codes : ndarray of shape (n,)
+        The index of the class of every pixel.
+    """
 
     image: np.ndarray
     rows: np.ndarray
@@ -18,23 +29,23 @@ class Pixels(NamedTuple):
     codes: np.ndarray
 
     def take(self, chosen: np.ndarray) -> "Pixels":
-        """Some of the pixels."""
+        """Select pixels by index or by a boolean mask."""
         return Pixels(*(column[chosen] for column in self))
 
     def by_image(self):
-        """(image, places of its pixels) for every image that has any."""
+        """Yield (index of an image, indices of its pixels) for every image that has any."""
         starts = np.flatnonzero(np.diff(self.image, prepend=-1))
         for start, stop in zip(starts, [*starts[1:], len(self.image)], strict=True):
             yield int(self.image[start]), np.arange(start, stop)
 
 
 def count_labels(masks: list[np.ndarray], classes: np.ndarray) -> np.ndarray:
-    """How many pixels of every class each mask has: (n_images, K)."""
+    """Count the pixels of every class in every mask: (n_images, K)."""
     return np.array([[np.count_nonzero(mask == label) for label in classes] for mask in masks])
 
 
 def draw_pixels(masks, classes, counts: np.ndarray, n_pixels: int, sampling: str, rng) -> Pixels:
-    """At most `n_pixels` labelled pixels of all images, none twice: as many of each class, or in proportion."""
+    """Draw at most `n_pixels` labelled pixels of all images without replacement, "balanced" or "proportional"."""
     totals = counts.sum(axis=0)
     quotas = _balanced(totals, n_pixels) if sampling == "balanced" else _proportional(totals, n_pixels)
     shares = np.stack([rng.multivariate_hypergeometric(counts[:, k], quota) for k, quota in enumerate(quotas)], axis=1)
@@ -48,7 +59,7 @@ def draw_pixels(masks, classes, counts: np.ndarray, n_pixels: int, sampling: str
 
 
 def _proportional(totals, n_pixels):
-    """Shares of all pixels, but at least one of every class."""
+    """Compute the number of pixels per class in proportion to all, but at least one of every class."""
     if totals.sum() <= n_pixels:
         return totals
     exact = n_pixels * (totals / totals.sum())
@@ -61,7 +72,7 @@ def _proportional(totals, n_pixels):
 
 
 def _balanced(totals, n_pixels):
-    """As many of each class; what a rare class cannot give is given by the others."""
+    """Compute equal numbers of pixels per class; what a rare class lacks is taken from the other classes."""
     quotas, left = np.zeros(len(totals), np.int64), n_pixels
     for place, k in enumerate(np.argsort(totals, kind="stable")):
         quotas[k] = min(totals[k], left // (len(totals) - place))
@@ -70,9 +81,9 @@ def _balanced(totals, n_pixels):
 
 
 def make_folds(pixels: Pixels, n_classes: int, rng) -> np.ndarray | None:
-    """The fold (n,) of every pixel, so that the others hold all classes; None if no try finds such folds.
+    """Assign every pixel to a fold (n,) such that the other folds contain all classes; None if no such folds are found.
 
-    A fold is made of whole images or, if there are few, of squares of them: pixels beside each other are alike.
+    A fold consists of whole images or, if there are few, of squares of them, since neighbouring pixels are similar.
     """
     if len(np.unique(pixels.image)) >= MIN_IMAGES:
         groups = pixels.image

@@ -1,16 +1,8 @@
-"""Every pixel labelled from its surroundings: [Laptev15] sec. 4.2, made dense, with a filter bank and with context.
+"""Labelling every pixel from its surroundings: [Laptev15] sec. 4.2, made dense, with a filter bank and context.
 
-A pixel is described by (1) a fixed bank of rotation-invariant filters, (2) its largest and smallest responses over Φ
-to filters learned from labelled patches as a `JungleClassifier` learns them, (3) from the second round on, the bank on
-the probability maps of the round before (auto-context). A boosted head turns that into probabilities.
-
-Differs from [Laptev15]:
-- The responses of all nodes go to one head instead of the vote of the leaves.
-- Patches are seen at two scales.
-- In training, the maps of a round come from heads that have not seen the pixel's part of the data: what a head says of
-  pixels it was fitted on is too good, and the next round would trust it too much.
-- With few labels, filters would be learned by heart. So a first guess from the bank alone labels further pixels of the
-  same images, of which those it is sure of serve to learn filters, not to fit heads.
+The stages, one file each: draw labelled pixels (`sampling.py`), add pseudo-labels (`pseudo_labels.py`), learn filters
+from patches (`patches.py`), describe pixels (`description.py`), fit one classifier per round (`rounds.py`), predict all
+pixels (`dense.py`).
 """
 
 from typing import Any
@@ -22,52 +14,106 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
 from invariance.jungles import InvariantFeatures
-from invariance.jungles.final_estimators import make_final_estimator as make_head
+from invariance.jungles.final_estimators import make_final_estimator
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
+from invariance.segmentation.estimators import MakeEstimator
 from invariance.segmentation.inputs import Labelled, check_image, is_stack, pair_up
-from invariance.segmentation.learning import borrow_pixels, compare_patch_sizes, cut_examples, fit_rounds
+from invariance.segmentation.patches import cut_patches, select_patch_size
+from invariance.segmentation.pseudo_labels import add_pseudo_labels
+from invariance.segmentation.rounds import fit_rounds
 from invariance.segmentation.sampling import Pixels, draw_pixels, make_folds
 from invariance.segmentation.standard import StandardImage
 from invariance.segmentation.windows import N_SCALES, WindowResponses
 from invariance.transformations import Rotations
 
+# What patch_size=None compares, and what it falls back to.
 PATCH_SIZES, DEFAULT_PATCH_SIZE = (15, 23, 31, 47), 31
+DEFAULT_TRANSFORMATIONS = Rotations(16)
+# The smallest leaf of the jungles: two percent of the patches, within these bounds.
+PATCHES_PER_LEAF, MIN_SAMPLES_LEAF = 50, (2, 200)
 
 
 class JungleSegmenter(BaseEstimator):
-    """Label all pixels of images from images in which some are labelled.
+    """Label all pixels of images, learning from images in which some pixels are labelled.
+
+    A pixel is described by a fixed bank of rotation-invariant filters; by its largest and smallest responses over Φ to
+    filters learned from labelled patches, as in `InvariantFeatures`; and, from the second round on, by the filter bank
+    on the probability maps of the round before (auto-context). A classifier turns that into probabilities.
 
     Parameters
     ----------
-    transformations : what does not matter to the learned filters; None means Rotations(16).
-    patch_size : side of a patch at full resolution, odd (it is also seen at half resolution, twice as far); None tries
-        several and keeps the one whose model is best on pixels held out.
-    n_patches : at most so many labelled pixels are learned from.
-    sampling : "proportional" draws them as they come, "balanced" as many of each class.
-    n_rounds : rounds of context; 1 for none.
-    unlabelled : the value of mask pixels that nobody labelled, or None if there are none.
-    standardize : whether every image is measured against its own mean and deviation, a channel at a time.
-    n_pseudo_labels : with fewer labelled pixels than this, filters are learned from so many pixels, the rest being
-        those unlabelled ones that a first guess is sure of; 0 never borrows.
-    n_jungles, max_depth, smoothness, rank : as for `InvariantFeatures`.
-    head : "boosting", "linear", or a classifier with `predict_proba`.
-    n_trees : of the boosting.
-    warm_start : keep the filters of the last `fit`, and fit the heads alone to the labels given now (all of them, old
-        and new): improving a model costs a part of the time.
+    transformations : TransformationSet or None, default=None
+        What does not matter to the learned filters. None means `Rotations(16)`.
+    patch_size : int or None, default=31
+        Side of a patch in pixels, odd; patches are also seen at half resolution, twice as large. None compares several
+        sizes on held-out pixels.
+    max_pixels : int, default=50_000
+        Maximum number of labelled pixels to learn from.
+    sampling : {"proportional", "balanced"}, default="proportional"
+        Whether these are drawn in proportion to the classes or with the same number per class.
+    n_rounds : int, default=2
+        Number of rounds; 1 means no context.
+    unlabelled : int or None, default=None
+        The value of unlabelled pixels in the masks. None means that all pixels are labelled.
+    standardize : bool, default=True
+        Whether every channel of an image is scaled to mean 0 and standard deviation 1.
+    n_pseudo_labels : int, default=5_000
+        With fewer labelled pixels than this, filters are learned from this many, adding unlabelled pixels whose class
+        a first model is certain of. 0 uses labelled pixels only.
+    n_jungles : int, default=1
+        Number of jungles that learn filters, as in `InvariantFeatures`.
+    max_depth : int, default=5
+        Maximum number of layers of a jungle.
+    smoothness : float, default=1.0
+        Weight of the penalty on the gradient of a filter.
+    rank : int, float or "auto", default=64
+        Number of basis vectors that patches and filters are expressed in, as in `InvariantFeatures`.
+    final_estimator : {"boosting", "linear"} or classifier, default="boosting"
+        What is fitted on the features of pixels in every round; a classifier must have `predict_proba`.
+    n_trees : int, default=200
+        Number of trees of the boosting.
+    warm_start : bool, default=False
+        Whether `fit` keeps the filters of the last call and fits only the final estimators, to all labels given now.
+        Adding labels to a model then costs a part of the time.
+    n_jobs : int or None, default=None
+        Number of parallel jobs; -1 uses all processors. It does not change the result.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed for reproducible results.
 
     Attributes
     ----------
-    classes_ : the values of the masks; n_labelled_ : how many pixels of each were labelled; n_channels_;
-    patch_size_; features_ : the fitted `InvariantFeatures`; heads_ : one classifier a round.
+    classes_ : ndarray of shape (n_classes,)
+        The values of labelled pixels in the masks.
+    n_labelled_ : ndarray of shape (n_classes,)
+        Number of labelled pixels of each class.
+    n_channels_ : int
+        Number of channels of an image.
+    patch_size_ : int
+        Side of a patch in pixels.
+    features_ : InvariantFeatures
+        The learned filters.
+    final_estimators_ : list of classifiers, at most n_rounds
+        The classifier of every round; a single one if the labelled pixels are too few for cross-validation.
+
+    Notes
+    -----
+    Differs from [Laptev15]:
+
+    - One classifier is fitted on the responses to all filters, instead of the vote of the leaves.
+    - Patches are seen at two scales, beside a fixed filter bank.
+    - There are rounds of context. In training the maps of a round come from classifiers that were not fitted on that
+      part of the data, as predictions for training pixels are too good.
+    - With few labels the filters would overfit. So a first model on the filter bank alone labels further pixels of the
+      same images; those it is certain of serve to learn filters, but not to fit the final estimators.
     """
 
     def __init__(
         self,
         transformations=None,
         patch_size=31,
-        n_patches=50_000,
+        max_pixels=50_000,
         sampling="proportional",
         n_rounds=2,
         unlabelled=None,
@@ -77,7 +123,7 @@ class JungleSegmenter(BaseEstimator):
         max_depth=5,
         smoothness=1.0,
         rank=64,
-        head="boosting",
+        final_estimator="boosting",
         n_trees=200,
         warm_start=False,
         n_jobs=None,
@@ -85,7 +131,7 @@ class JungleSegmenter(BaseEstimator):
     ):
         self.transformations = transformations
         self.patch_size = patch_size
-        self.n_patches = n_patches
+        self.max_pixels = max_pixels
         self.sampling = sampling
         self.n_rounds = n_rounds
         self.unlabelled = unlabelled
@@ -95,34 +141,57 @@ class JungleSegmenter(BaseEstimator):
         self.max_depth = max_depth
         self.smoothness = smoothness
         self.rank = rank
-        self.head = head
+        self.final_estimator = final_estimator
         self.n_trees = n_trees
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, images: Any, masks: Any) -> "JungleSegmenter":
-        """Learn from images (h, w) or (h, w, c), or stacks of them, of any sizes, and a mask (h, w) of each.
+    def fit(self, X: Any, y: Any) -> "JungleSegmenter":
+        """Learn from images and their masks.
 
-        Both may be lists or one array; an image with one axis more than its mask is in colour.
+        Parameters
+        ----------
+        X : list of arrays, or array
+            Images of shape (h, w) or (h, w, c), or stacks of them; in a list they may have different sizes.
+        y : list of integer arrays, or integer array
+            A mask of shape (h, w) for every image, a stack of masks for a stack. An image with one axis more than its
+            mask has channels.
+
+        Returns
+        -------
+        self : JungleSegmenter
+            The fitted segmenter.
         """
         rng, n_rounds = make_rng(self.random_state), check_count("n_rounds", self.n_rounds)
-        labelled = pair_up(images, masks, self.unlabelled, self.standardize)
+        labelled = pair_up(X, y, self.unlabelled, self.standardize)
         pixels = self._draw(labelled, rng)
-        self._check_same_task(labelled)
+        keep_filters = self.warm_start and hasattr(self, "features_")
+        if keep_filters:
+            self._check_same_task(labelled)
         self.classes_, self.n_channels_ = labelled.classes, labelled.n_channels
         self.n_labelled_ = labelled.counts.sum(axis=0)
         folds = make_folds(pixels, len(self.classes_), rng)
-        if not (self.warm_start and hasattr(self, "features_")):
+        if not keep_filters:
             self._learn_filters(labelled, pixels, folds, rng)
-        self.heads_ = fit_rounds(
-            labelled, pixels, folds, self._description(), self._make_head(rng), n_rounds, self.n_jobs
+        make_estimator = self._estimator_maker(rng)
+        self.final_estimators_ = fit_rounds(
+            labelled, pixels, folds, self._description(), make_estimator, n_rounds, self.n_jobs
         )
         return self
 
     def predict(self, X: Any) -> Any:
-        """The likeliest class of every pixel, in the masks' own values: (h, w), or one for every image of a list or
-        stack.
+        """Predict the most probable class of every pixel.
+
+        Parameters
+        ----------
+        X : array or list of arrays
+            An image of shape (h, w) or (h, w, c), a stack of images, or a list of images of any sizes.
+
+        Returns
+        -------
+        labels : ndarray of shape (h, w) or (n, h, w), or list of ndarrays
+            The predicted values of `classes_`: one array for an image or a stack, a list for a list.
         """
         probabilities = self.predict_proba(X)
         if isinstance(probabilities, list):
@@ -130,50 +199,60 @@ class JungleSegmenter(BaseEstimator):
         return self.classes_[probabilities.argmax(axis=-1)]
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities (h, w, K) float32 of an image, (n, h, w, K) of a stack, a list for a list.
+        """Predict the class probabilities of every pixel.
 
-        X may be memory-mapped or a `LazyStack`: it is read a tile or a page at a time.
+        Parameters
+        ----------
+        X : array or list of arrays
+            An image of shape (h, w) or (h, w, c), a stack of images, or a list of images of any sizes. It may be
+            memory-mapped or a `LazyStack`: one tile or one page is read at a time.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (h, w, n_classes) or (n, h, w, n_classes), float32, or list of ndarrays
+            Probabilities in the order of `classes_`: one array for an image or a stack, a list for a list.
         """
         check_is_fitted(self)
         if isinstance(X, list | tuple):
             return [self.predict_proba(image) for image in X]
         if is_stack(X, self.n_channels_):
-            return np.stack([self._label(X[index]) for index in range(len(X))])
-        return self._label(X)
+            return np.stack([self._predict_image(X[index]) for index in range(len(X))])
+        return self._predict_image(X)
 
     def check_loaded(self) -> None:
-        """Refuse heads that ask for features that are not computed: a file may hold anything."""
+        """Raise ValueError if the final estimators, read from a file, need features that are not computed."""
         n_own = N_RESPONSES * self.n_channels_ + self.features_.get_feature_names_out().size
         n_maps = 1 if len(self.classes_) == 2 else len(self.classes_)
-        for number, head in enumerate(self.heads_):
+        for number, estimator in enumerate(self.final_estimators_):
             n_features = n_own + (N_RESPONSES * n_maps if number else 0)
-            if head.n_features_in_ != n_features:
-                raise ValueError(f"a head of the segmenter must see {n_features} features; got {head.n_features_in_}.")
+            if estimator.n_features_in_ != n_features:
+                raise ValueError(
+                    f"final estimator {number} of the segmenter must have n_features_in_ = {n_features}; "
+                    f"got {estimator.n_features_in_}."
+                )
 
-    def _label(self, image: Any) -> np.ndarray:
-        image = StandardImage(check_image(image, self.n_channels_), self.standardize)
-        return predict_maps(self._description(), self.heads_, image, len(self.classes_), self.n_jobs)
-
-    def _description(self) -> Description:
-        """What describes pixels; kept from image to image, for the spectra of its kernels."""
-        kept = self.__dict__.get("_kept_description")
-        if kept is None or kept.windows.filters is not self.features_:
-            kept = Description(WindowResponses(self.features_, self.patch_size_, self.n_channels_))
-            self._kept_description = kept
-        return kept
+    def __sklearn_tags__(self):
+        """Declare that the input is images and masks instead of rows and labels."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        tags.target_tags.two_d_labels = True
+        return tags
 
     def __getstate__(self):
-        """The state without what can be computed again."""
+        """Leave out what can be computed again."""
         return {name: value for name, value in super().__getstate__().items() if name != "_kept_description"}
 
     def _draw(self, labelled: Labelled, rng) -> Pixels:
+        """Draw the labelled pixels to learn from."""
         sampling = check_choice("sampling", self.sampling, ("proportional", "balanced"))
-        n_patches = check_count("n_patches", self.n_patches, at_least=2)
-        return draw_pixels(labelled.masks, labelled.classes, labelled.counts, n_patches, sampling, rng)
+        max_pixels = check_count("max_pixels", self.max_pixels, at_least=2)
+        return draw_pixels(labelled.masks, labelled.classes, labelled.counts, max_pixels, sampling, rng)
 
     def _check_same_task(self, labelled: Labelled) -> None:
-        if not (self.warm_start and hasattr(self, "features_")):
-            return
+        """Refuse a warm start with other classes or channels."""
         if not np.array_equal(labelled.classes, self.classes_) or labelled.n_channels != self.n_channels_:
             raise ValueError(
                 f"with warm_start the classes and channels must stay the same; fitted on {self.classes_.tolist()} and "
@@ -181,41 +260,57 @@ class JungleSegmenter(BaseEstimator):
             )
 
     def _learn_filters(self, labelled: Labelled, pixels: Pixels, folds, rng) -> None:
-        """Patch size and filters, from the labelled pixels and, if these are few, from borrowed ones."""
+        """Select the patch size and learn filters, from pseudo-labels as well if there are few labels."""
         n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
-        examples = borrow_pixels(labelled, pixels, n_pseudo_labels, self._make_head(rng), rng, self.n_jobs)
+        examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, self._estimator_maker(rng), rng, self.n_jobs)
         seed = int(rng.integers(2**31))
 
         def make_filters(size: int, n_examples: int) -> InvariantFeatures:
             return InvariantFeatures(
-                Rotations(16) if self.transformations is None else self.transformations,
+                DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations,
                 n_jungles=self.n_jungles,
                 extremes="both",
                 max_depth=self.max_depth,
                 smoothness=self.smoothness,
                 rank=self.rank,
-                min_samples_leaf=int(np.clip(n_examples // 50, 2, 200)),
+                min_samples_leaf=int(np.clip(n_examples // PATCHES_PER_LEAF, *MIN_SAMPLES_LEAF)),
                 image_shape=(size, size, N_SCALES * labelled.n_channels),
                 n_jobs=self.n_jobs,
                 random_state=seed,
             )
 
-        self.patch_size_ = self._patch_size(labelled, pixels, folds, make_filters, rng)
-        patches = cut_examples(labelled.images, examples, self.patch_size_)
+        self.patch_size_ = self._find_patch_size(labelled, pixels, folds, make_filters, rng)
+        patches = cut_patches(labelled.images, examples, self.patch_size_)
         self.features_ = make_filters(self.patch_size_, len(patches)).fit(patches, examples.codes)
 
-    def _patch_size(self, labelled: Labelled, pixels: Pixels, folds, make_filters, rng) -> int:
+    def _find_patch_size(self, labelled: Labelled, pixels: Pixels, folds, make_filters, rng) -> int:
+        """Check the patch size, or select it if None."""
         if self.patch_size is not None:
             return check_odd("patch_size", self.patch_size, "a pixel is in the middle of its patch")
         if folds is None:
             return DEFAULT_PATCH_SIZE
-        make = self._make_head(rng)
-        best = compare_patch_sizes(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make)
+        make_estimator = self._estimator_maker(rng)
+        best = select_patch_size(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make_estimator)
         return DEFAULT_PATCH_SIZE if best is None else best
 
-    def _make_head(self, rng):
-        """A function that makes an unfitted head for so many samples."""
-        if self.head == "vote":
-            raise ValueError("head must be 'boosting', 'linear' or a classifier with predict_proba; got 'vote'.")
+    def _estimator_maker(self, rng) -> MakeEstimator:
+        """Return a function that makes an unfitted final estimator for a number of samples."""
+        if self.final_estimator == "vote":
+            raise ValueError(
+                "final_estimator must be 'boosting', 'linear' or a classifier with predict_proba; got 'vote'."
+            )
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
-        return lambda n_samples: make_head(self.head, n_samples, seed, n_trees)
+        return lambda n_samples: make_final_estimator(self.final_estimator, n_samples, seed, n_trees)
+
+    def _predict_image(self, image: Any) -> np.ndarray:
+        """Predict the probabilities (h, w, K) of one image."""
+        image = StandardImage(check_image(image, self.n_channels_), self.standardize)
+        return predict_maps(self._description(), self.final_estimators_, image, len(self.classes_), self.n_jobs)
+
+    def _description(self) -> Description:
+        """Return the features of a pixel; kept between images, as the spectra of the filters are in it."""
+        kept = self.__dict__.get("_kept_description")
+        if kept is None or kept.windows.filters is not self.features_:
+            kept = Description(WindowResponses(self.features_, self.patch_size_, self.n_channels_))
+            self._kept_description = kept
+        return kept

@@ -1,7 +1,7 @@
-"""An image as the segmenter sees it: finite float32 with channels, on request with mean 0 and deviation 1.
+"""An image as the segmenter sees it: finite float32 with channels, optionally with mean 0 and standard deviation 1.
 
-Sections of one stack differ in brightness and contrast; what was learned on one serves the others better if each is
-measured against itself. Values are converted as they are read, so that a memory-mapped image stays on the disk.
+Sections of one stack differ in brightness and contrast, so that a model generalises better if each is standardized by
+itself. Values are converted as they are read, so that a memory-mapped image stays on disk.
 """
 
 from typing import Any
@@ -10,11 +10,20 @@ import numpy as np
 
 from invariance.images import as_float32
 
+# Memory of the strips in which mean and standard deviation are measured.
 STRIP_BYTES = 32 * 2**20
 
 
 class StandardImage:
-    """A view (h, w, c) of an image (h, w) or (h, w, c) of any dtype: slices of it are (x - mean) / deviation."""
+    """A view (h, w, c) of an image whose slices are (x - mean) / deviation.
+
+    Parameters
+    ----------
+    image : array of shape (h, w) or (h, w, c)
+        An image of any real dtype; it may be memory-mapped.
+    standardize : bool
+        Whether to use the mean and standard deviation of every channel, or 0 and 1.
+    """
 
     def __init__(self, image: Any, standardize: bool):
         self.image = image
@@ -27,6 +36,7 @@ class StandardImage:
         return (self._floats(place) - self.mean) / self.deviation
 
     def _floats(self, place) -> np.ndarray:
+        """Read a part as float32 with a channel axis."""
         part = np.asarray(self.image[place])
         if part.dtype.kind not in "biuf":
             raise ValueError(f"images must hold real numbers; got {part.dtype}. Convert them.")
@@ -34,7 +44,7 @@ class StandardImage:
         return part.reshape(*part.shape[:2], self.shape[2])
 
     def _measure(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and deviation of every channel, strip by strip; NaN and infinity are refused before any work."""
+        """Measure mean and standard deviation of every channel strip by strip; refuse NaN and infinity."""
         height, width, n_channels = self.shape
         n_rows = max(1, STRIP_BYTES // (8 * width * n_channels))
         total, squares = np.zeros(n_channels), np.zeros(n_channels)
@@ -47,7 +57,7 @@ class StandardImage:
                     f"images must be finite; got {strip[row, column].tolist()} at row {top + row}, column {column}. "
                     f"Replace such values."
                 )
-            # About one of the values, so that a small deviation is not lost beside a large mean.
+            # Relative to one of the values, so that a small deviation is not lost beside a large mean.
             centred = strip.astype(np.float64) - first
             total += centred.sum(axis=(0, 1))
             squares += np.square(centred).sum(axis=(0, 1))

@@ -1,4 +1,4 @@
-"""A big image in tiles: what is computed for a tile sees a halo around it, so that no tile shows where it was cut."""
+"""A large image in tiles, each read with a halo around it so that results do not depend on where tiles end."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ class Tile(NamedTuple):
 
 
 def tiles(height: int, width: int, side: int) -> Iterator[Tile]:
-    """Tiles of at most side x side pixels that cover an image, each pixel once."""
+    """Yield tiles of at most side x side pixels that cover an image, each pixel once."""
     for top in range(0, height, side):
         for left in range(0, width, side):
             yield Tile(top, min(top + side, height), left, min(left + side, width))
 
 
 def cut(image: Any, tile: Tile, halo: int) -> np.ndarray:
-    """A tile with its halo, (h + 2 halo, w + 2 halo[, c]), mirrored about the outermost pixels beyond the border.
+    """Cut a tile with its halo, (h + 2 halo, w + 2 halo[, c]), mirrored at the border.
 
     Only what is needed is read from `image`, which may be memory-mapped.
     """
@@ -39,7 +39,7 @@ def cut(image: Any, tile: Tile, halo: int) -> np.ndarray:
 
 
 def _mirrored(start: int, stop: int, length: int) -> np.ndarray:
-    """The places start..stop-1 folded back into 0..length-1, as numpy's "reflect" does it."""
+    """Fold the positions start..stop-1 back into 0..length-1, as numpy's padding mode "reflect" does."""
     period = max(2 * (length - 1), 1)
     folded = np.abs(np.arange(start, stop)) % period
     return np.minimum(folded, period - folded) if length > 1 else np.zeros(stop - start, np.int64)

@@ -1,9 +1,9 @@
-"""What a learned filter sees of a pixel, and its responses: at some pixels from patches, at all pixels from maps.
+"""Responses of pixels to the learned filters: of some pixels from their patches, of all pixels by correlation.
 
-A patch is the pixel's surroundings at several scales (`pyramid_patches`). Its coordinates z = Bᵀx in the reduced basis
-are linear in the image, so for all pixels of a tile they are one correlation for each direction of the basis, done by
-FFT; blurring and striding are folded into the kernels. The responses of a filter a to all members of Φ are then the
-products of z with R_t a. No patch is cut.
+A patch is the surroundings of a pixel at several scales (`pyramid_patches`). Its coordinates z = Bᵀx in the reduced
+basis are linear in the image, so for all pixels of a tile they are one correlation per basis vector, done by FFT;
+blurring and striding are part of the correlation kernels. The responses to a filter a under all members of Φ are then
+the products of z with R_t a. No patch is cut.
 """
 
 from functools import cached_property
@@ -14,25 +14,36 @@ from scipy import fft, ndimage
 from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
 
+# Patches are seen at full and at half resolution.
 N_SCALES = 2
-# Pixels whose responses to all filters and members are held at once, and bytes of patches cut at once.
+# Pixels whose responses to all filters and members are computed at once, and bytes of patches cut at once.
 CHUNK = 512
 PATCH_BYTES = 64 * 2**20
 
 
 def window_reach(size: int) -> int:
-    """How far from its pixel a patch of `size` looks at its coarsest scale, the blur included."""
+    """Compute how far from its pixel a patch of `size` reaches at its coarsest scale, the blur included."""
     step = 2 ** (N_SCALES - 1)
     return step * (size // 2) + _blur_radius(step)
 
 
 def cut_windows(image: np.ndarray, rows: np.ndarray, cols: np.ndarray, size: int) -> np.ndarray:
-    """Flat patches (n, d) of some pixels of an image (h, w, c)."""
+    """Cut flat patches (n, d) of some pixels of an image (h, w, c)."""
     return pyramid_patches(image, rows, cols, size, N_SCALES).reshape(len(rows), -1)
 
 
 class WindowResponses:
-    """Responses of the fitted filters at pixels of images (h, w, c), for windows of `size` pixels."""
+    """Responses to fitted filters at pixels of images (h, w, c).
+
+    Parameters
+    ----------
+    filters : InvariantFeatures
+        The fitted filters, with `extremes="both"`.
+    size : int
+        Side of a patch in pixels.
+    n_channels : int
+        Number of channels of an image.
+    """
 
     def __init__(self, filters: InvariantFeatures, size: int, n_channels: int):
         self.filters = filters
@@ -41,7 +52,7 @@ class WindowResponses:
         self._spectra: dict[int, np.ndarray] = {}
 
     def at(self, image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Responses (n, F) of some pixels, from their patches."""
+        """Compute responses (n, F) of some pixels from their patches."""
         n_block = max(1, PATCH_BYTES // (4 * self.size**2 * N_SCALES * self.n_channels))
         blocks = [slice(start, start + n_block) for start in range(0, len(rows), n_block)]
         return np.concatenate(
@@ -49,14 +60,15 @@ class WindowResponses:
         )
 
     def prepare(self, side: int) -> None:
-        """Compute what `everywhere` needs for all tiles of that side."""
+        """Compute what `everywhere` needs for tiles of a side, before several threads use it."""
         if self.filters.reduced_.linear:
             self._kernel_spectra(_padded(side, self.size))
 
     def everywhere(self, image: np.ndarray, side: int) -> np.ndarray:
-        """Responses (F, h, w) of all pixels of a tile of at most side x side pixels, given with `window_reach` around.
+        """Compute responses (F, h, w) of all pixels of a tile of at most side x side pixels.
 
-        The same values as `at` gives, to the rounding of double precision.
+        The image is the tile with a margin of `window_reach`. The values are those of `at`, up to rounding in double
+        precision.
         """
         reach = window_reach(self.size)
         height, width = image.shape[0] - 2 * reach, image.shape[1] - 2 * reach
@@ -79,7 +91,7 @@ class WindowResponses:
 
     @cached_property
     def _members(self) -> list[np.ndarray]:
-        """R_t a for all filters and members of every jungle: (k, T, r)."""
+        """R_t a of all filters and members, for every jungle: (k, T, r)."""
         matrices = self.filters.reduced_.matrices[0].astype(np.float64)
         return [
             np.einsum("trs,ks->ktr", matrices[dag.members], dag.filters.astype(np.float64), optimize=True)
@@ -88,7 +100,7 @@ class WindowResponses:
         ]
 
     def _coordinates(self, image: np.ndarray, height: int, width: int, side: int) -> np.ndarray:
-        """Z of all pixels of the tile, (r, h w) float64."""
+        """Compute z of all pixels of the tile: (r, h w) float64."""
         spectra = self._kernel_spectra(side)
         tile = fft.rfft2(image.astype(np.float64), (side, side), axes=(0, 1))
         coordinates = np.empty((len(spectra), height, width))
@@ -98,7 +110,7 @@ class WindowResponses:
         return coordinates.reshape(len(spectra), -1)
 
     def _kernel_spectra(self, side: int) -> np.ndarray:
-        """Conjugate spectra (r, c, side, side // 2 + 1) of the kernels, so that a product is a correlation."""
+        """Compute the conjugate spectra (r, c, side, side // 2 + 1) of the kernels, whose product is a correlation."""
         if side not in self._spectra:
             kernels = _kernels(self.filters, self.size, self.n_channels)
             spectra = fft.rfft2(kernels, (side, side), workers=self.filters.n_jobs)
@@ -107,7 +119,7 @@ class WindowResponses:
 
 
 def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarray:
-    """The directions of the basis as kernels (r, c, m, m) on the image itself, m = 2 reach + 1."""
+    """Express the basis vectors as kernels (r, c, m, m) on the image itself, m = 2 reach + 1."""
     reach = window_reach(size)
     basis = filters.reduced_.basis.astype(np.float64).reshape(size, size, N_SCALES, n_channels, -1)
     kernels = np.zeros((basis.shape[-1], n_channels, 2 * reach + 1, 2 * reach + 1))
@@ -116,16 +128,16 @@ def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarr
         places = reach + step * (np.arange(size) - size // 2)
         strided = np.zeros_like(kernels)
         strided[:, :, places[:, None], places] = np.moveaxis(basis[:, :, scale], (2, 3), (1, 0))
-        # To blur the image and then to correlate is to correlate with the blurred kernel; it ends inside its frame.
+        # Correlating the blurred image equals correlating the image with the blurred kernel, which fits into its frame.
         kernels += ndimage.gaussian_filter(strided, (0, 0, step / 2, step / 2), mode="constant") if scale else strided
     return kernels
 
 
 def _padded(side: int, size: int) -> int:
-    """The side of the Fourier transform of a tile with `window_reach` around it."""
+    """Compute the side of the Fourier transform of a tile with a margin of `window_reach`."""
     return fft.next_fast_len(side + 2 * window_reach(size), real=True)
 
 
 def _blur_radius(step: int) -> int:
-    """Where `pyramid_patches` ends its Gaussian of width step / 2: at four widths."""
+    """Compute where `pyramid_patches` cuts off its Gaussian of width step / 2: at four widths."""
     return int(4 * step / 2 + 0.5)

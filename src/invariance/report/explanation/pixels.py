@@ -41,7 +41,7 @@ def explain_pixels(
             "channels": segmenter.n_channels_,
             "patch size, pixels": segmenter.patch_size_,
             "learned filters": len(segmenter.features_.filters_),
-            "rounds of context": len(segmenter.heads_),
+            "rounds of context": len(segmenter.final_estimators_),
         }
     ).table(
         ("class", "labelled pixels", "share"),

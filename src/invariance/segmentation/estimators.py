@@ -1,0 +1,48 @@
+"""The final estimators of a segmenter: fitted on one thread, applied to millions of pixels."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
+
+from invariance.jungles.final_estimators import fit_final_estimator
+from invariance.segmentation.boosted import mask_trees
+
+# Makes an unfitted classifier for a number of samples.
+MakeEstimator = Callable[[int], Any]
+
+
+class Predictor(Protocol):
+    """Predicts the classes of pixels whose features are columns."""
+
+    def predict_columns(self, features: np.ndarray) -> np.ndarray:
+        """Predict probabilities (n, K) of columns (F, n)."""
+
+
+class PlainPredictor:
+    """The `predict_proba` of any fitted classifier, for features in columns."""
+
+    def __init__(self, estimator: Any):
+        self.estimator = estimator
+
+    def predict_columns(self, features: np.ndarray) -> np.ndarray:
+        """Predict probabilities (n, K) of columns (F, n)."""
+        # Threads of the classifier's own would compete with those of the tiles.
+        with threadpool_limits(limits=1, user_api="openmp"):
+            return self.estimator.predict_proba(np.ascontiguousarray(features.T))
+
+
+def fast_predictor(estimator: Any) -> Predictor:
+    """Find the fastest way to predict as a fitted classifier does: bit masks for boosting with small trees."""
+    masked = mask_trees(estimator) if isinstance(estimator, HistGradientBoostingClassifier) else None
+    return PlainPredictor(estimator) if masked is None else masked
+
+
+def fit_estimator(make_estimator: MakeEstimator, features: np.ndarray, codes: np.ndarray) -> Any:
+    """Fit a classifier on features (n, F) and class codes (n,), all samples having the same weight."""
+    # Boosting on two threads takes two thirds of the time on an idle machine, but twenty times as long on a busy one,
+    # where its threads wait for each other; so several classifiers are fitted in parallel instead.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return fit_final_estimator(make_estimator(len(codes)), features, codes, np.ones(len(codes)))
