@@ -12,7 +12,7 @@ from invariance.codebooks import (
     KMeansCodebook,
     RandomWindows,
 )
-from invariance.codebooks.samplers import MIN_WINDOWS
+from invariance.codebooks.samplers import MAX_TRAINING_COPIES, MIN_WINDOWS, _draw_copies
 from invariance.descriptors import HaarPatches, MaximumResponses, PatchGrid, SiftWindows
 from invariance.models import load, save
 from invariance.transformations import Brightness, Contrast, Elastic, Identity, Reflections, Rotations, Scales, Shifts
@@ -106,7 +106,7 @@ def test_windows_are_divided_among_the_members():
 
 
 @pytest.mark.parametrize("n_members", [3, 50])
-def test_training_windows_are_drawn_from_all_members(n_members):
+def test_training_windows_are_drawn_from_several_members(n_members):
     """The codebook learns from as many vectors as without Φ, and from transformed images."""
     seen = {}
 
@@ -119,7 +119,7 @@ def test_training_windows_are_drawn_from_all_members(n_members):
     make_bag(Rotations(n_members), descriptor=Watched()).fit(images)
     numbers = [number for of_image in seen.values() for number in of_image]
     assert sum(numbers) == 2 * 30
-    assert len(seen) == 2 * min(n_members, 30)
+    assert len(seen) == 2 * min(n_members, MAX_TRAINING_COPIES)
 
 
 def test_invariance_helps_where_test_images_are_turned():
@@ -162,3 +162,8 @@ def test_maps_need_windows():
     model = CodebookClassifier(bag, random_state=0).fit(images, labels)
     with pytest.raises(ValueError, match="need windows"):
         model.word_map(images[0], 1)
+
+
+def test_training_windows_of_many_images_are_of_all_members():
+    drawn = {int(copy) for seed in range(20) for copy in _draw_copies(12, 67, np.random.default_rng(seed))}
+    assert drawn == set(range(12))

@@ -17,8 +17,10 @@ from invariance.descriptors import Descriptor
 from invariance.descriptors.protocol import Extracted, extract_some
 from invariance.images import draw_boxes
 
-# Windows that every transformed copy has at least, however many there are.
+# Windows that every transformed copy has at least, however many copies there are.
 MIN_WINDOWS = 100
+# Transformed copies of one image that training vectors are drawn from: making a copy costs more than its few vectors.
+MAX_TRAINING_COPIES = 4
 
 
 class RandomWindows(BaseEstimator):
@@ -52,11 +54,9 @@ class RandomWindows(BaseEstimator):
     def draw_training(
         self, descriptor: Descriptor, orbit: Orbit, n_images: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, None]:
-        """The vectors of the training windows of one image, divided among its transformed copies."""
+        """The vectors of the training windows of one image, divided among some of its transformed copies."""
         windows = self._draw(orbit, self.max_training(n_images), rng)
-        if len(orbit) == 1:
-            return descriptor.extract(orbit[0], windows)[0], None
-        owners = np.resize(rng.permutation(len(orbit)), len(windows))
+        owners = _draw_copies(len(orbit), len(windows), rng)
         parts = [descriptor.extract(orbit[owner], windows[owners == owner])[0] for owner in np.unique(owners)]
         return np.concatenate(parts), None
 
@@ -98,9 +98,9 @@ class Grid(BaseEstimator):
     def draw_training(
         self, descriptor: Descriptor, orbit: Orbit, n_images: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, list[Extracted] | None]:
-        """Some vectors of one image, drawn from all transformed copies, and all of them if they were computed."""
+        """Some vectors of one image, drawn from some transformed copies, and all of them if they were computed."""
         n_drawn = self.max_training(n_images)
-        owners = np.zeros(n_drawn, int) if len(orbit) == 1 else np.resize(rng.permutation(len(orbit)), n_drawn)
+        owners = _draw_copies(len(orbit), n_drawn, rng)
         parts: list[np.ndarray] = []
         whole: list[Extracted] = []
         for owner, n_rows in enumerate(np.bincount(owners, minlength=len(orbit)).tolist()):
@@ -113,6 +113,13 @@ class Grid(BaseEstimator):
     def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
         """The vectors and places of every transformed copy of one image."""
         return (descriptor.extract(image) for image in orbit)
+
+
+def _draw_copies(n_copies: int, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
+    """The transformed copy that each of `n_drawn` vectors is of; all copies are seen over many images."""
+    if n_copies == 1:
+        return np.zeros(n_drawn, int)
+    return np.resize(rng.permutation(n_copies)[:MAX_TRAINING_COPIES], n_drawn)
 
 
 def _draw_rows(n_drawn: int, rng: np.random.Generator, n_rows: int) -> np.ndarray:
