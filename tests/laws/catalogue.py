@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import invariance
-from invariance.codebooks import BagOfFeatures
+from invariance.codebooks import BagOfFeatures, RandomWindows
 from invariance.descriptors import GradientPyramid
 from invariance.hierarchies import DerivedKernel, Layer, NeuralResponse
 from invariance.tangents import TangentDistance, TangentVectorKernel
@@ -152,7 +152,7 @@ ROW_SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"transformations": Identity(), "distance": TangentDistance(sides="mean")},
     ],
     "JungleClassifier": [{"n_jungles": 2, "max_depth": 4, "max_steps": 20}],
-    "KMeansCodebook": [{"n_words": 3}, {"n_words": 3, "batch": True, "max_iter": 20}],
+    "KMeansCodebook": [{"n_words": 3}, {"n_words": 3, "batch_size": None, "n_init": 1}],
     "NeuralResponse": [{}, {"layers": [Layer(1, n_templates=5)], "kernel": "gaussian", "pooling": "mean"}],
     "TangentOneClassSVM": [{}, {"kernel": TangentVectorKernel(form="distribution"), "nu": 0.3}],
     "TangentSVC": [{}, {"kernel": TangentVectorKernel(form="sum", method="difference")}],
@@ -165,9 +165,9 @@ ROW_ESTIMATORS = make_all(FITTED_CLASSES, ROW_SETTINGS)
 
 # Settings for images of 16 x 16 pixels, or what TASKS says instead; they state what does not matter.
 IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "BagOfFeatures": [{"n_windows": 60, "n_training_windows": 20}],
+    "BagOfFeatures": [{"sampler": RandomWindows(60, 20)}, {"sampler": RandomWindows(60, 20), "transformations": Rotations(4)}],
     "ClusteringForest": [{"n_trees": 3, "n_leaves": 20}],
-    "CodebookClassifier": [{"bag": BagOfFeatures(n_windows=60, n_training_windows=20)}],
+    "CodebookClassifier": [{"bag": BagOfFeatures(sampler=RandomWindows(60, 20))}],
     "DerivedKernel": [{"response": A_RESPONSE}],
     "GradientPyramid": [{"n_bins": 8, "levels": 2}],
     "ImageClassifier": [{"method": "tangent"}],
@@ -180,9 +180,9 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
          "rank": 24, **JUNGLE},
     ],
     "JungleSegmenter": [
-        {"transformations": Rotations(4), "patch_size": 7, "n_patches": 200, "n_pseudo_labels": 300, "unlabelled": 9,
+        {"transformations": Rotations(4), "patch_size": 7, "max_pixels": 200, "n_pseudo_labels": 300, "unlabelled": 9,
          "max_depth": 2, "rank": 12, "n_trees": 4},
-        {"transformations": Shifts(1) * Illumination(), "patch_size": 5, "n_patches": 150, "n_rounds": 1,
+        {"transformations": Shifts(1) * Illumination(), "patch_size": 5, "max_pixels": 150, "n_rounds": 1,
          "n_jungles": 2, "max_depth": 2, "rank": 8},
     ],
     "KMeansCodebook": [{"n_words": 8}],

@@ -6,12 +6,13 @@ known without importing anything, so that `--help` stays fast.
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
-from invariance._core.checks import check_choice
-from invariance.methods.method import Method
+if TYPE_CHECKING:
+    from invariance.methods.method import Method
 
 GROUP = "invariance.methods"
-_registered: dict[str, Method] = {}
+_registered: "dict[str, Method]" = {}
 
 
 def method_names() -> tuple[str, ...]:
@@ -19,7 +20,7 @@ def method_names() -> tuple[str, ...]:
     return tuple(sorted({*_entry_points(), *_registered}))
 
 
-def get_method(name: str) -> Method:
+def get_method(name: str) -> "Method":
     """Return the method of this name.
 
     Raises
@@ -27,21 +28,23 @@ def get_method(name: str) -> Method:
     ValueError
         If there is none.
     """
+    from invariance._core.checks import check_choice
+
     check_choice("method", name, method_names())
     return _registered[name] if name in _registered else _load(_entry_points()[name])
 
 
-def get_methods() -> list[Method]:
+def get_methods() -> "list[Method]":
     """Return all methods, those with the lowest `rank` first."""
     return sorted(map(get_method, method_names()), key=lambda method: (method.rank, method.name))
 
 
-def get_combining_method() -> Method:
+def get_combining_method() -> "Method":
     """Return the first method that combines all others."""
     return next(method for method in get_methods() if method.combines)
 
 
-def register(method: type[Method] | Method) -> type[Method] | Method:
+def register(method: "type[Method] | Method") -> "type[Method] | Method":
     """Add a method for this process; usable as a decorator of a subclass of `Method`."""
     made = _as_method(method, repr(method))
     _registered[made.name] = made
@@ -56,7 +59,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 @cache
-def _load(point: EntryPoint) -> Method:
+def _load(point: EntryPoint) -> "Method":
     try:
         method = _as_method(point.load(), point.value)
     except (ImportError, AttributeError) as error:
@@ -66,7 +69,9 @@ def _load(point: EntryPoint) -> Method:
     return method
 
 
-def _as_method(method: object, origin: str) -> Method:
+def _as_method(method: object, origin: str) -> "Method":
+    from invariance.methods.method import Method
+
     made = method() if isinstance(method, type) else method
     if not isinstance(made, Method):
         raise ValueError(f"{origin} is not an invariance.methods.Method but a {type(made).__name__}.")
