@@ -25,7 +25,7 @@ NAMES = ("across", "down", "slanted")
 SECTIONS = ("Accuracy", "Examples", "Calibration", "What changes its predictions")
 METHODS = method_names()
 SHOWN_WITH_IMAGES = {
-    "jungle": "responds to it most",
+    "jungle": "with the maximum response",
     "codebook": "large weight for class",
     "hierarchy": "template of the last layer with the largest weight",
     "tangent": "orange frame",

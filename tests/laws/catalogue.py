@@ -165,7 +165,10 @@ ROW_ESTIMATORS = make_all(FITTED_CLASSES, ROW_SETTINGS)
 
 # Settings for images of 16 x 16 pixels, or what TASKS says instead; they state what does not matter.
 IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "BagOfFeatures": [{"sampler": RandomWindows(60, 20)}, {"sampler": RandomWindows(60, 20), "transformations": Rotations(4)}],
+    "BagOfFeatures": [
+        {"sampler": RandomWindows(60, 20)},
+        {"sampler": RandomWindows(60, 20), "transformations": Rotations(4)},
+    ],
     "ClusteringForest": [{"n_trees": 3, "n_leaves": 20}],
     "CodebookClassifier": [{"bag": BagOfFeatures(sampler=RandomWindows(60, 20))}],
     "DerivedKernel": [{"response": A_RESPONSE}],

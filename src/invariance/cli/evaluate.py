@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from invariance.cli.options import (
     FolderArgument,
@@ -18,6 +18,7 @@ from invariance.cli.options import (
 
 if TYPE_CHECKING:
     from invariance.methods import Evaluation, ImageClassifier
+    from invariance.methods.evaluation import ClassFigures
 
 MAX_CLASSES_SHOWN = 20  # in a confusion matrix; of more classes, the most frequent confusions are listed
 MAX_CONFUSIONS = 20
@@ -28,16 +29,6 @@ EXAMPLES = """Examples:
   invariance evaluate leaves.inv other-leaves/
 
   invariance evaluate leaves.inv other-leaves/ --json"""
-
-
-class ClassFigures(NamedTuple):
-    """Number of images of a class and of predictions of it; recall and precision, None if undefined."""
-
-    name: str
-    n_images: int
-    n_predicted: int
-    recall: float | None
-    precision: float | None
 
 
 def run(
@@ -77,19 +68,9 @@ def _check_classes(folder: Path, classifier: "ImageClassifier") -> None:
         )
 
 
-def _figures_of_classes(evaluation: "Evaluation") -> list[ClassFigures]:
-    """Figures of the classes that occur as true or as predicted classes."""
-    confusion = evaluation.confusion
-    n_images, n_predicted, n_correct = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
-    return [
-        ClassFigures(str(name), int(true), int(predicted), _share(correct, true), _share(correct, predicted))
-        for name, true, predicted, correct in zip(evaluation.classes, n_images, n_predicted, n_correct, strict=True)
-        if true or predicted
-    ]
-
-
-def _share(part: int, whole: int) -> float | None:
-    return float(part / whole) if whole else None
+def _figures_of_classes(evaluation: "Evaluation") -> "list[ClassFigures]":
+    """The figures of classes that images are of or were predicted as."""
+    return [figures for figures in evaluation.by_class if figures.n_images or figures.n_predicted]
 
 
 def _confusions(evaluation: "Evaluation") -> "list[tuple[str, str, int]]":
@@ -123,7 +104,7 @@ def _print_summary(evaluation: "Evaluation") -> None:
     print(f"Time:              {1000 * evaluation.image_seconds:.1f} ms per image")
 
 
-def _print_classes(figures: list[ClassFigures]) -> None:
+def _print_classes(figures: "list[ClassFigures]") -> None:
     rows = [
         [name, str(n_images), _percent(recall), str(n_predicted), _percent(precision)]
         for name, n_images, n_predicted, recall, precision in figures

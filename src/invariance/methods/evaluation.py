@@ -80,6 +80,16 @@ class Evaluation(NamedTuple):
         return [(int(true), int(predicted), int(counts[true, predicted])) for true, predicted in pairs[order]]
 
     @property
+    def by_class(self) -> "list[ClassFigures]":
+        """Recall and precision of every class."""
+        counts = self.confusion
+        sums = zip(self.classes, counts.sum(axis=1), counts.sum(axis=0), counts.diagonal(), strict=True)
+        return [
+            ClassFigures(str(name), int(n), int(n_predicted), _share(right, n), _share(right, n_predicted))
+            for name, n, n_predicted, right in sums
+        ]
+
+    @property
     def image_seconds(self) -> float:
         """Seconds to classify one image."""
         return self.seconds / len(self.codes)
@@ -88,6 +98,27 @@ class Evaluation(NamedTuple):
     def reliability(self) -> "Reliability":
         """The accuracy of predictions by their probability, in ten bins."""
         return measure_reliability(self.confidence, self.is_right)
+
+
+class ClassFigures(NamedTuple):
+    """Figures of one class.
+
+    Attributes
+    ----------
+    name : str
+    n_images : int
+        Number of images of this class.
+    n_predicted : int
+        Number of images predicted as this class.
+    recall, precision : float or None
+        Shares of these that are correct; None where there are none.
+    """
+
+    name: str
+    n_images: int
+    n_predicted: int
+    recall: float | None
+    precision: float | None
 
 
 class Reliability(NamedTuple):
@@ -152,6 +183,10 @@ def measure_reliability(confidence: np.ndarray, is_right: np.ndarray, n_bins: in
     sums = (np.bincount(bins, weights=values, minlength=n_bins) for values in (confidence, is_right))
     means = (np.divide(total, counts, out=np.full(n_bins, np.nan), where=counts > 0) for total in sums)
     return Reliability(edges, counts, *means)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return float(part / whole) if whole else None
 
 
 def share_interval(n_right: int, n_all: int) -> tuple[float, float]:

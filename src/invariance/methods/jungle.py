@@ -42,7 +42,7 @@ class Jungle(Method):
         colours = (
             "Colours are relative to a middle grey."
             if classifier.n_channels_ == 3
-            else "Red looks for bright pixels, blue for dark ones; each filter has its own scale."
+            else "Positive weights are red, negative ones blue; each filter has its own scale."
         )
         yield Drawing(
             "filters_figure",
@@ -54,8 +54,8 @@ class Jungle(Method):
             yield Drawing(
                 "winners_figure",
                 (model, classifier.squares([evaluation.images[row] for row in rows])),
-                "Top: some images. Middle: each as the filter responds to it most, and the transformation that does "
-                "it. Bottom: the filter and its response.",
+                "Top: some images. Middle: the version of each with the maximum response, and its transformation. Bottom: "
+                "the filter and its response.",
             )
         yield Drawing(
             "jungle_figure",

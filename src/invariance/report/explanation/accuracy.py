@@ -38,7 +38,7 @@ def show_confusions(report: Report, evaluation: Evaluation) -> None:
         report.text("No classes were confused.")
     report.table(
         ("class", "images", "recall", "precision", "most frequent error"),
-        [_class_row(code, counts, names) for code in np.flatnonzero(has_images)],
+        [_class_row(evaluation, code) for code in np.flatnonzero(has_images)],
         "Recall is the share of the images of a class that are predicted as this class; precision is the share of the "
         "images predicted as a class that are of this class.",
     )
@@ -101,10 +101,10 @@ def _confusions(evaluation: Evaluation, names: list[str]) -> list[tuple]:
     ]
 
 
-def _class_row(code: Any, counts: np.ndarray, names: list[str]) -> tuple:
-    found, n, n_predicted = counts[code, code], counts[code].sum(), counts[:, code].sum()
-    others = counts[code].copy()
-    others[code] = 0
-    error = f"{names[others.argmax()]} ({others.max()})" if others.any() else "–"
-    precision = f"{found / n_predicted:.0%}" if n_predicted else "–"
-    return names[code], int(n), f"{found / n:.0%}", precision, error
+def _class_row(evaluation: Evaluation, code: Any) -> tuple:
+    figures = evaluation.by_class[code]
+    errors = evaluation.confusion[code]
+    errors[code] = 0
+    error = f"{evaluation.classes[errors.argmax()]} ({errors.max()})" if errors.any() else "–"
+    precision = "–" if figures.precision is None else f"{figures.precision:.0%}"
+    return figures.name, figures.n_images, f"{figures.recall:.0%}", precision, error
