@@ -568,8 +568,13 @@ def neural_response(f, templates, kernel, pooling="max", hop=1):
 
     templates: for each layer, smallest patches first, an array (q, height, width, c); kernel: of two smallest patches.
     """
+    return neural_response_over([f], templates, kernel, pooling, hop)
+
+
+def neural_response_over(versions, templates, kernel, pooling="max", hop=1):
+    """N of an image whose H holds translations and transformations: matches at all places of all versions together."""
     *below, own = templates
-    patches = patches_of(f, *own.shape[1:3], hop).values()
+    patches = [patch for version in versions for patch in patches_of(version, *own.shape[1:3], hop).values()]
     response = []
     for template in own:
         matches = [derived_kernel(patch, template, below, kernel, pooling, hop) for patch in patches]

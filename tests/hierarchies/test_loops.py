@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariance.hierarchies import _jit
+from invariance.hierarchies._jit import Scratch
 from invariance.hierarchies.pooling import pool
-from invariance.hierarchies.scratch import Scratch
 from tests import reference
 
 COMPILED = settings(max_examples=60, deadline=None, derandomize=True)

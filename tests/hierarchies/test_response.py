@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from invariance.hierarchies import Layer, NeuralResponse, encoding
+from invariance.hierarchies._jit import Scratch
 from invariance.hierarchies.pooling import check_pooling, pool
-from invariance.hierarchies.scratch import Scratch
 from invariance.models import load, save
 from tests import reference
 from tests.hierarchies.toys import Quadratic, draw_blocks, draw_for, draw_images, draw_signed, nearby, two_layers

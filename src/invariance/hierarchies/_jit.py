@@ -1,12 +1,26 @@
-"""Compiled loops of hierarchies: cutting and normalising patches, running histograms, running maxima."""
+"""Compiled loops of hierarchies, and the memory they work in: patches, running histograms, running maxima."""
 
 import numpy as np
 from numba import njit
 
 
+class Scratch:
+    """Float32 arrays that are used again for every image: allocating them each time costs more than filling them."""
+
+    def __init__(self):
+        self._arrays: dict[tuple, np.ndarray] = {}
+
+    def array(self, name: str, *shape: int) -> np.ndarray:
+        """Return the array of this name and shape, with whatever values it holds."""
+        key = (name, *shape)
+        if key not in self._arrays:
+            self._arrays[key] = np.empty(shape, np.float32)
+        return self._arrays[key]
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _normalize(vector):
-    """To length 1, in place; zeros stay zeros. The sum may be taken in any order, so that it is taken in parallel."""
+    """Scale a vector to length 1 in place; zeros stay zeros. The sum may be reordered, so that it is vectorised."""
     total = 0.0
     for k in range(vector.shape[0]):
         total += np.float64(vector[k]) * np.float64(vector[k])
@@ -14,24 +28,24 @@ def _normalize(vector):
         scale = np.float32(1 / np.sqrt(total))
         for k in range(vector.shape[0]):
             vector[k] *= scale
-    elif total > 0:  # so faint that the factor does not fit float32
+    elif total > 0:  # the factor would overflow float32
         for k in range(vector.shape[0]):
             vector[k] = np.float32(np.float64(vector[k]) / np.sqrt(total))
 
 
 @njit(cache=True, nogil=True)
 def normalize_rows(values):
-    """Every row (n, q) to length 1, in place; a row of zeros stays zero."""
+    """Scale every row (n, q) to length 1 in place; a row of zeros stays zero."""
     for row in range(values.shape[0]):
         _normalize(values[row])
 
 
 @njit(cache=True, nogil=True)
 def cut_patches(lines, height, width, n_channels, hop, normalized, out):
-    """Patches of an image, at every `hop`-th row and column, into out (rows, cols, height * width * n_channels).
+    """Copy the patches at every `hop`-th row and column into out (rows, cols, height * width * n_channels).
 
-    `lines` (h, w * n_channels) is the image, its channels beside one another. Normalised patches have length 1; a patch
-    of zeros stays zero.
+    `lines` (h, w * n_channels) is the image with interleaved channels. Normalised patches have length 1; a patch of
+    zeros stays zero.
     """
     length = width * n_channels
     for row in range(out.shape[0]):
@@ -48,10 +62,10 @@ def cut_patches(lines, height, width, n_channels, hop, normalized, out):
 
 @njit(cache=True, nogil=True)
 def cut_histograms(codes, height, width, hop, n_bins, out):
-    """Histograms of length 1 of all patches of an image of bin numbers (h, w, c), one a channel, side by side.
+    """Histograms of length 1 of all patches of an image of bin numbers (h, w, c), one per channel, concatenated.
 
-    out is (rows, cols, c * n_bins). Along a row the counts of a patch are those of its neighbour, less the columns that
-    are left behind, plus those that are new.
+    out is (rows, cols, c * n_bins). Along a row the counts of a patch are those of its left neighbour, minus the
+    columns that leave the window, plus those that enter it.
     """
     n_channels = codes.shape[2]
     counts = np.empty(n_channels * n_bins, np.int64)
@@ -81,6 +95,7 @@ def cut_histograms(codes, height, width, hop, n_bins, out):
 
 @njit(cache=True, nogil=True)
 def _maximum(one, other, out):
+    """Larger of two vectors, element by element."""
     for k in range(out.shape[0]):
         out[k] = one[k] if one[k] > other[k] else other[k]
 
@@ -89,10 +104,10 @@ def _maximum(one, other, out):
 def _slide(source, first, apart, window, n_windows, memory, out, first_out, apart_out):
     """Maxima of `window` neighbours along a line of vectors, by van Herk's algorithm.
 
-    The line is source[first], source[first + apart], ... of (n, q), its maxima go to out[first_out], out[first_out +
-    apart_out], ... A window is the end of one block of `window` vectors and the start of the next. The ends of a block,
-    memory[k] from its k-th vector on, and the start of the next, the last row of memory, are both grown one vector at a
-    time, so each vector is compared about three times, whatever the window.
+    The line is source[first], source[first + apart], ... of (n, q); its maxima go to out[first_out], out[first_out +
+    apart_out], ... A window is the end of one block of `window` vectors and the start of the next. memory[k] holds the
+    maximum of a block from its k-th vector on, the last row of memory that of the start of the next block. Both grow by
+    one vector at a time, so each vector is compared about three times, whatever the window.
     """
     begun = memory[window]
     for start in range(0, n_windows, window):
@@ -113,8 +128,8 @@ def _slide(source, first, apart, window, n_windows, memory, out, first_out, apar
 def running_maximum(values, window_rows, window_cols, along, memory, out):
     """Maxima over windows of a grid of vectors: values (r, c, q) into out (r - wr + 1, c - wc + 1, q).
 
-    `along` (r, c - wc + 1, q) and `memory` (max(wr, wc) + 1, q) are room to work in. All are taken as rows of vectors,
-    so that the compiler sees each vector lie in one piece.
+    `along` (r, c - wc + 1, q) and `memory` (max(wr, wc) + 1, q) are work space. All are used as rows of vectors, so
+    that the compiler knows that each vector is contiguous.
     """
     n_rows, n_cols, q = values.shape
     n_out_rows, n_out_cols = out.shape[0], out.shape[1]

@@ -1,27 +1,28 @@
 """Filtering and pooling, layer by layer, from the smallest patches to the whole image: [Wibisono10] eq. (5).
 
-All patches of the smallest size are described once and shared by every larger patch they lie in. At each layer the
-vectors of all positions are compared with the templates in one matrix product, pooled over the positions inside each
-larger patch, and normalised. One image is encoded at a time: its grids stay in the processor's cache, and its response
-cannot depend on the images beside it.
+All patches of the smallest size are described once and shared by every larger patch that contains them. At each layer
+the vectors of all positions are compared with the templates in one matrix product, pooled over the positions inside
+each larger patch, and normalised. One image is encoded at a time: its grids stay in the processor's cache, and its
+response cannot depend on other images.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.hierarchies._jit import normalize_rows
+from invariance.hierarchies._jit import Scratch, normalize_rows
 from invariance.hierarchies.initial import N_BINS, PatchKernel, describe_patches
 from invariance.hierarchies.pooling import pool, pool_all, pool_parts
-from invariance.hierarchies.scratch import Scratch
 
+# Memory of the grids of one image; a larger image is encoded in bands of rows. Large enough for 1,000 x 1,000 pixels
+# in few bands, small enough for one band per core on any machine.
 BAND_BYTES = 256 * 2**20
 
 
 class Architecture(NamedTuple):
-    """What is given before anything is learned: patch sizes from small to large, the hop, the p of the pooling."""
+    """What is known before anything is learned: patch sizes in ascending order, the hop, the p of the pooling."""
 
     sizes: list[tuple[int, int]]
     hop: int
@@ -30,9 +31,9 @@ class Architecture(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What is learned of a layer: its templates as columns (k, q), and what brings other vectors to their form.
+    """What is learned of a layer: its templates as columns (k, q), and how other vectors are compared with them.
 
-    Columns that lie in one piece row by row make the product a fifth faster than rows do.
+    Contiguous rows of all templates make the product a fifth faster than contiguous templates do.
     """
 
     filters: np.ndarray
@@ -40,7 +41,7 @@ class Stage(NamedTuple):
     patch_kernel: PatchKernel | None
 
     def compare(self, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
-        """The layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""
+        """Return the layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""
         if self.patch_kernel is not None:
             return self.patch_kernel.compare(vectors, self.filters.T)
         out = scratch.array("responses", len(vectors), self.filters.shape[1])
@@ -53,15 +54,28 @@ def embed(vectors: np.ndarray, embedding: Any) -> np.ndarray:
 
 
 def encode(
-    image: np.ndarray, architecture: Architecture, stages: Sequence[Stage], scratch: Scratch | None = None
+    versions: Iterable[np.ndarray], architecture: Architecture, stages: Sequence[Stage], scratch: Scratch
 ) -> np.ndarray:
-    """The normalised vector of an image (h, w, c) after so many stages: (q,) float32.
+    """Encode an image by the normalised vector of its responses, pooled over its versions: (q,) float32.
 
-    With no stage it is the description of the image as one patch. A large image goes in bands of rows.
+    The versions φ(f) of an image f are (h, w, c); an iterator holds one of them at a time. They all have the same
+    positions, so that pooling the pooled responses of each is pooling over versions and positions together.
     """
-    scratch = Scratch() if scratch is None else scratch
-    if not stages:
-        return describe_patches(image, image.shape[:2], architecture.hop, architecture.kernel, scratch)[0, 0].copy()
+    parts = [_pool_positions(version, architecture, stages, scratch) for version in versions]
+    pooled = pool_parts(parts, [1] * len(parts), architecture.p)[None]
+    normalize_rows(pooled)
+    return pooled[0]
+
+
+def describe_image(image: np.ndarray, architecture: Architecture, scratch: Scratch) -> np.ndarray:
+    """Describe an image (h, w, c) as one patch for the initial kernel: (d,) float32."""
+    return describe_patches(image, image.shape[:2], architecture.hop, architecture.kernel, scratch)[0, 0].copy()
+
+
+def _pool_positions(
+    image: np.ndarray, architecture: Architecture, stages: Sequence[Stage], scratch: Scratch
+) -> np.ndarray:
+    """Pool the responses of an image (h, w, c) over all positions, in bands of rows if it is large: (q,) float32."""
     size = architecture.sizes[len(stages) - 1]
     rows = (image.shape[0] - size[0]) // architecture.hop + 1
     n_bands = min(rows, _count_bands(image.shape, architecture, stages))
@@ -72,13 +86,11 @@ def encode(
         responses = _respond(image[first:last], architecture, stages, scratch)
         parts.append(pool_all(responses.reshape(-1, responses.shape[2]), architecture.p))
         counts.append(end - begin)
-    pooled = pool_parts(parts, counts, architecture.p)[None]
-    normalize_rows(pooled)
-    return pooled[0]
+    return pool_parts(parts, counts, architecture.p)
 
 
 def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage], scratch: Scratch) -> np.ndarray:
-    """The last stage's responses (r, c, q) at all positions of its patches."""
+    """Responses (r, c, q) of the last stage at all positions of its patches."""
     hop = architecture.hop
     vectors = describe_patches(image, architecture.sizes[0], hop, architecture.kernel, scratch)
     responses = _compare_grid(stages[0], vectors, scratch)
@@ -94,12 +106,13 @@ def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Sta
 
 
 def _compare_grid(stage: Stage, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
+    """Compare a grid of vectors (r, c, d) with the templates of a stage: (r, c, q)."""
     rows, cols, d = vectors.shape
     return stage.compare(vectors.reshape(-1, d), scratch).reshape(rows, cols, -1)
 
 
 def _count_bands(shape: tuple[int, ...], architecture: Architecture, stages: Sequence[Stage]) -> int:
-    """How many bands keep the widest grid of an image, its vectors and their responses, within `BAND_BYTES`."""
+    """Number of bands that keep the largest grid of an image, its vectors and their responses, within `BAND_BYTES`."""
     height, width = architecture.sizes[0]
     positions = ((shape[0] - height) // architecture.hop + 1) * ((shape[1] - width) // architecture.hop + 1)
     width_of_vector = N_BINS if architecture.kernel == "histogram" else height * width

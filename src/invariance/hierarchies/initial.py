@@ -1,4 +1,4 @@
-"""The kernel on the smallest patches, on which the hierarchy stands; what it ignores, the whole hierarchy ignores.
+"""The initial kernel, on the smallest patches: what it is invariant to, the whole hierarchy is invariant to.
 
 "inner" and "histogram" are those of [Wibisono10] sec. 6: products of vectors of length 1, which can be embedded like
 those of any layer above. "gaussian" and functions k(P, T) -> (n, m) of flat patches compare the patches themselves.
@@ -11,15 +11,14 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
-from invariance.hierarchies._jit import cut_histograms, cut_patches
-from invariance.hierarchies.scratch import Scratch
+from invariance.hierarchies._jit import Scratch, cut_histograms, cut_patches
 
 KERNELS = ("inner", "histogram", "gaussian")
-N_BINS = 101  # centred at 0, 0.01, ..., 1
+N_BINS = 101  # [Wibisono10] sec. 6.2: bins centered at 0, 0.01, ..., 1
 
 
 def check_kernel(kernel: Any) -> str | Callable:
-    """One of the names, or a function of two arrays of patches."""
+    """Return the kernel if it is one of `KERNELS` or a function of two arrays of patches."""
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
         raise ValueError(f"kernel must be one of {', '.join(map(repr, KERNELS))} or a function; got {kernel!r}.")
     return kernel
@@ -28,10 +27,10 @@ def check_kernel(kernel: Any) -> str | Callable:
 def describe_patches(
     image: np.ndarray, size: tuple[int, int], hop: int, kernel: str | Callable, scratch: Scratch
 ) -> np.ndarray:
-    """All patches of an image (h, w, c), a hop apart, as vectors (rows, cols, d) that the kernel compares.
+    """Describe all patches of an image (h, w, c), `hop` pixels apart, by vectors (rows, cols, d) for the kernel.
 
-    "inner": the patch at length 1, a blank one zero. "histogram": the histogram of each channel at length 1. Else the
-    patch as it is.
+    "inner": the patch scaled to length 1; a blank patch is zero. "histogram": the histogram of each channel, together
+    of length 1. Otherwise: the values of the patch.
     """
     height, width = size
     rows, cols = (image.shape[0] - height) // hop + 1, (image.shape[1] - width) // hop + 1
@@ -48,7 +47,7 @@ def describe_patches(
 
 
 class PatchKernel(NamedTuple):
-    """A kernel that is no product of vectors: a Gaussian of width `gamma`, or the user's function."""
+    """A kernel that is not a product of vectors: a Gaussian with factor `gamma`, or a given function."""
 
     gamma: float | None
     function: Callable | None
@@ -69,14 +68,14 @@ class PatchKernel(NamedTuple):
 
 
 def learn_patch_kernel(kernel: str | Callable, templates: np.ndarray) -> PatchKernel:
-    """The Gaussian's width from the distances between nearest templates (m, d); a function stays what it is."""
+    """Make the kernel of flat patches; the width of a Gaussian is found on the templates (m, d)."""
     if callable(kernel):
         return PatchKernel(None, kernel)
     return PatchKernel(nearest_neighbour_gamma(templates), None)
 
 
 def nearest_neighbour_gamma(vectors: np.ndarray) -> float:
-    """1 / (2 d²) for the mean distance d of a vector to its nearest other one; 1 if all are the same."""
+    """1 / (2 d²) for the mean distance d of a vector to its nearest neighbour; 1 if all vectors are equal."""
     distances = cdist(vectors, vectors)
     np.fill_diagonal(distances, np.inf)
     nearest = distances.min(axis=1)

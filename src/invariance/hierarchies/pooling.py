@@ -1,4 +1,4 @@
-"""Pooling a grid of responses over windows of it: the maximum, the mean, or the p-norm, [Wibisono10] sec. 3."""
+"""Pooling of responses by the maximum, the mean or the p-norm, [Wibisono10] sec. 3."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from invariance.hierarchies._jit import running_maximum
-from invariance.hierarchies.scratch import Scratch
+from invariance.hierarchies._jit import Scratch, running_maximum
 
 
 def check_pooling(pooling: Any) -> float:
-    """The p of the norm: infinity for "max", 1 for "mean"."""
+    """Return the p of the norm: infinity for "max", 1 for "mean"."""
     if isinstance(pooling, str) and pooling in ("max", "mean"):
         return float("inf") if pooling == "max" else 1.0
     if isinstance(pooling, Real) and not isinstance(pooling, bool) and float(pooling) >= 1:
@@ -20,7 +19,7 @@ def check_pooling(pooling: Any) -> float:
 
 
 def pool(values: np.ndarray, window: tuple[int, int], p: float, scratch: Scratch) -> np.ndarray:
-    """Values (r, c, q) pooled over every window (wr, wc) of the grid: (r - wr + 1, c - wc + 1, q) float32."""
+    """Pool values (r, c, q) over every window (wr, wc) of the grid: (r - wr + 1, c - wc + 1, q) float32."""
     rows, cols, q = values.shape
     if window == (rows, cols):
         return pool_all(values.reshape(-1, q), p).reshape(1, 1, q)
@@ -36,14 +35,14 @@ def pool(values: np.ndarray, window: tuple[int, int], p: float, scratch: Scratch
 
 
 def pool_all(values: np.ndarray, p: float) -> np.ndarray:
-    """Values (n, q) pooled over all n: (q,) float32."""
+    """Pool values (n, q) over all n: (q,) float32."""
     if p == np.inf:
         return values.max(axis=0)
     return _root(_raised(values, p).mean(axis=0), p)
 
 
 def pool_parts(parts: Sequence[np.ndarray], counts: Sequence[int], p: float) -> np.ndarray:
-    """What pooling over all would give, from parts (q,) pooled over so many (or so many equal rows) each."""
+    """Pool parts (q,), each pooled over a number of values proportional to its count: (q,) float32."""
     if len(parts) == 1:
         return parts[0]
     if p == np.inf:
@@ -52,11 +51,12 @@ def pool_parts(parts: Sequence[np.ndarray], counts: Sequence[int], p: float) -> 
 
 
 def _raised(values: np.ndarray, p: float) -> np.ndarray:
-    """In float64: sums of many and their differences must not lose what distinguishes images."""
+    """Power p of the absolute values, in float64, so that differences of long sums keep their digits."""
     return values.astype(np.float64) if p == 1 else np.abs(values.astype(np.float64)) ** p
 
 
 def _root(means: np.ndarray, p: float) -> np.ndarray:
+    """Root of the means of powers, C-ordered float32."""
     return (means if p == 1 else np.maximum(means, 0) ** (1 / p)).astype(np.float32, order="C")
 
 

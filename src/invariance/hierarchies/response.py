@@ -1,17 +1,18 @@
 """Neural responses, [Wibisono10]: how well the best-placed patch of an image matches each template, layer upon layer.
 
-Patches u ⊂ v ⊂ Sq of growing size, templates T_u, T_v drawn from the training images, translations H:
+Patches u ⊂ v ⊂ Sq of growing size, templates T_u, T_v drawn from the training images, transformations H:
   N_v(f)(t) = max_{h in H} K̂_u(f∘h, t), t in T_u                                     eq. (1)
-  K_v(f, g) = <N_v(f), N_v(g)>, K̂_v the same for vectors at length 1                  eq. (2)
+  K_v(f, g) = <N_v(f), N_v(g)>, K̂_v the same for vectors of length 1                  eq. (2)
   N_Sq(f)(t) = max_{h in H} K̂_v(f∘h, t), t in T_v, and so on for every layer          eq. (3)-(5)
-The maximum may be another pooling (sec. 3) and the vectors N̂ may be embedded before they are compared (sec. 5).
-What the kernel on the smallest patches ignores, all layers ignore, if it maps patches to patches (prop. 4.1).
-
-Where we differ: all positions of an image share the small patches' work, as in a convolution; a blank patch, whose
-kernel with itself is 0, responds 0 to every template; vectors keep the length that an embedding leaves them.
+H holds the translations of a patch inside the next larger one. For the whole image it also holds Φ: sec. 2 allows
+rotations and scalings besides translations, and sec. 4.1 describes the invariance that pooling over them builds in.
+With H = {h∘φ}, N_Sq(f)(t) is the maximum over φ in Φ and all positions of φ(f). If Φ is a group of images, {φ∘ψ} = Φ
+for every ψ in Φ, and so N_Sq(ψ(f)) = N_Sq(f) for every pooling.
+The maximum may be another pooling (sec. 3), and the vectors N̂ may be embedded before they are compared (sec. 5).
+What the kernel on the smallest patches is invariant to, all layers are, if it maps patches to patches (prop. 4.1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,52 +23,112 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_count
 from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance._core.randomness import make_rng
-from invariance.hierarchies.embedding import make_embedding
-from invariance.hierarchies.encoding import Architecture, Stage, embed, encode
+from invariance.hierarchies._jit import Scratch
+from invariance.hierarchies.encoding import Architecture, Stage, describe_image, embed, encode
 from invariance.hierarchies.initial import check_kernel, learn_patch_kernel
-from invariance.hierarchies.layer import Layer
+from invariance.hierarchies.layers import Layer, make_embedding
 from invariance.hierarchies.pooling import check_pooling
-from invariance.hierarchies.scratch import Scratch
 from invariance.hierarchies.templates import check_attention, check_shares, draw_templates
 from invariance.images import validate_images
+from invariance.transformations import Operators, TransformationSet
 
-N_TOGETHER = 64  # images a job: enough that starting one costs nothing
+# Images per parallel task: enough that starting a task costs nothing.
+N_PER_TASK = 64
+# [Wibisono10] sec. 6.1: patches of 12 and 20 pixels in images of 28.
+DEFAULT_SHARES = (3 / 7, 5 / 7)
 
 
 class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Images turned into their responses to templates, without labels.
+    """Neural responses of images to templates, learned without labels.
 
     Parameters
     ----------
-    layers : `Layer`s from the smallest patches to the largest; the image itself is the last. None means two, of 3/7 and
-        5/7 of the image's sides (12 and 20 pixels of 28) with 500 templates each.
-    kernel : on the smallest patches: "inner" product of patches at length 1; "histogram" of 101 grey levels, for images
-        in [0, 1], which does not know where in the patch a pixel lies and so ignores rotation; "gaussian"; or a
-        function k(P, T) of flat patches (n, d) and (m, d) that gives (n, m), with k(x, x) = 1 or a method `diag`.
-    pooling : over the positions: "max", "mean", or the p of a p-norm.
-    hop : pixels from one position to the next.
+    layers : list of Layer or None, default=None
+        Layers from the smallest patches to the largest; the image itself comes after the last one. None means two
+        layers of 3/7 and 5/7 of the image's sides (12 and 20 pixels of 28) with 500 templates each.
+    kernel : {"inner", "histogram", "gaussian"} or callable, default="inner"
+        Initial kernel, on the smallest patches. "inner" is the product of patches of length 1. "histogram" compares
+        histograms of 101 grey levels, for images in [0, 1]; it ignores where in the patch a pixel lies, and so ignores
+        rotation. "gaussian" is a Gaussian of the distance. A function k(P, T) of flat patches (n, d) and (m, d) returns
+        (n, m), with k(x, x) = 1 or a method ``diag``.
+    pooling : {"max", "mean"} or float, default="max"
+        Pooling over positions and over `transformations`: the maximum, the mean, or the p of a p-norm.
+    hop : int, default=1
+        Distance between neighbouring positions in pixels.
+    transformations : TransformationSet or None, default=None
+        Transformations Φ of the whole image that the response pools over besides translations. If they form a group
+        on images of this shape (quarter turns, reflections and their products), the response is exactly invariant to
+        them, up to rounding. Any set is accepted, also one that is not linear. `transform` takes as many times longer
+        as Φ has members; `fit` takes no longer. None means none.
+    image_shape : tuple of int or None, default=None
+        Shape (h, w) or (h, w, c) of the images in flat rows.
+    n_jobs : int or None, default=None
+        Number of threads.
+    random_state : int, Generator or None, default=None
+        Seed of the templates.
+
+    Attributes
+    ----------
+    templates_ : list of ndarray of shape (n_templates, height, width, c)
+        Templates of each layer.
+    stages_ : list of Stage
+        Encoded templates and fitted embedding of each layer.
+    architecture_ : Architecture
+        Sizes of patches, hop, pooling and kernel.
+    image_shape_ : tuple of int
+        Shape of the training images.
+    n_features_in_ : int
+        Number of values of an image.
+
+    Notes
+    -----
+    Differs from [Wibisono10]: all positions of an image share the work on the small patches, as in a convolution; a
+    blank patch, whose kernel with itself is 0, responds 0 to every template; vectors keep the length that an embedding
+    gives them; Φ acts on the whole image only, so that templates of inner layers are not transformed.
     """
 
     def __init__(
-        self, layers=None, kernel="inner", pooling="max", hop=1, image_shape=None, n_jobs=None, random_state=None
+        self,
+        layers=None,
+        kernel="inner",
+        pooling="max",
+        hop=1,
+        transformations=None,
+        image_shape=None,
+        n_jobs=None,
+        random_state=None,
     ):
         self.layers = layers
         self.kernel = kernel
         self.pooling = pooling
         self.hop = hop
+        self.transformations = transformations
         self.image_shape = image_shape
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X, y=None, sample_weight=None, attention=None) -> "NeuralResponse":
-        """Draw templates from images (n, h, w[, c]) or flat rows, and encode them layer by layer.
+        """Draw templates from images and encode them layer by layer.
 
-        `sample_weight` (n,) says how likely an image is to be drawn from, `attention` (h, w) or (n, h, w) how likely a
-        place in it: the measures of [Wibisono10] sec. 2.1.
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+            Training images.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Relative probability of drawing a template from an image, [Wibisono10] sec. 2.1.
+        attention : array-like of shape (h, w) or (n, h, w), or None, default=None
+            Relative probability of drawing a template from a place in an image.
+
+        Returns
+        -------
+        self : NeuralResponse
         """
         images = _with_channels(validate_images(self, X, self.image_shape, reset=True))
         layers = self._layers()
         self.architecture_ = self._architecture(layers)
+        self._other_members()  # a wrong parameter of Φ is an error before anything is computed
         shares = check_shares("sample_weight", sample_weight, len(images))
         attention = check_attention(attention, images.shape)
         rng = make_rng(self.random_state)
@@ -80,20 +141,29 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def transform(self, X) -> np.ndarray:
-        """Responses (n, q) float64 of length 1 to the templates of the last layer.
+        """Compute the responses of images to the templates of the last layer.
 
-        They are 0 where nothing responds, as for a blank image under kernel="inner". The derived kernel of two images
-        is the product of their rows. Values of different images agree in the first six digits or so, which is why
-        the rows are given in double precision.
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+            Images of the shape of the training images.
+
+        Returns
+        -------
+        responses : ndarray of shape (n, q), float64
+            Rows of length 1; 0 where nothing responds, as for a blank image with kernel="inner". The derived kernel of
+            two images is the product of their rows. Rows of different images agree in about six digits, which is why
+            they are in double precision.
         """
         check_is_fitted(self)
         images = _with_channels(validate_images(self, X, self.image_shape, reset=False))
-        responses = self._encode(images, self.stages_, "encoding images").astype(np.float64)
+        responses = self._encode(images, self.stages_, self._other_members(), "encoding images").astype(np.float64)
         lengths = np.linalg.norm(responses, axis=1, keepdims=True)
         return responses / np.where(lengths > 0, lengths, 1)
 
     def _learn_stage(self, layer: Layer, templates: np.ndarray) -> Stage:
-        vectors = self._encode(templates, self.stages_, "encoding templates")
+        """Encode the templates of a layer by the stages below it, and fit its embedding."""
+        vectors = self._encode(templates, self.stages_, [], "encoding templates")
         embedding = make_embedding(layer)
         if not self.stages_ and self.architecture_.kernel not in ("inner", "histogram"):
             if embedding is not None:
@@ -107,16 +177,18 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 embedding.fit(vectors)
         return Stage(np.ascontiguousarray(embed(vectors, embedding).T), embedding, None)
 
-    def _encode(self, images: np.ndarray, stages: Sequence[Stage], label: str) -> np.ndarray:
-        """The vectors (n, q) of images after so many stages."""
-        parts = [images[start : start + N_TOGETHER] for start in range(0, len(images), N_TOGETHER)]
-        work = partial(_encode_some, self.architecture_, stages)
+    def _encode(
+        self, images: np.ndarray, stages: Sequence[Stage], members: Sequence[Operators], label: str
+    ) -> np.ndarray:
+        """Encode images by the given stages, pooled over the images and their transformed versions: (n, q)."""
+        parts = [images[start : start + N_PER_TASK] for start in range(0, len(images), N_PER_TASK)]
+        work = partial(_encode_some, self.architecture_, stages, members)
         return np.concatenate(list(iterate_jobs(work, parts, self.n_jobs, label)))
 
     def _layers(self) -> list[Layer]:
         if self.layers is None:
             height, width = self.image_shape_[:2]
-            return [Layer((_part(height, share), _part(width, share))) for share in (3 / 7, 5 / 7)]
+            return [Layer((_part(height, share), _part(width, share))) for share in DEFAULT_SHARES]
         if not isinstance(self.layers, Sequence) or len(self.layers) == 0:
             raise ValueError(f"layers must be a list of at least one Layer; got {self.layers!r}.")
         for layer in self.layers:
@@ -134,6 +206,17 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         hop = check_count("hop", self.hop)
         return Architecture(sizes, hop, check_pooling(self.pooling), check_kernel(self.kernel))
 
+    def _other_members(self) -> list[Operators]:
+        """All members of Φ but the identity, each as an operator of its own, so that one is applied at a time."""
+        if self.transformations is None:
+            return []
+        if not isinstance(self.transformations, TransformationSet):
+            raise ValueError(
+                f"transformations must be a set such as Rotations(4), or None; got {self.transformations!r}."
+            )
+        members = self.transformations.operators(self.image_shape_).members
+        return [Operators([member], self.image_shape_) for member in members[1:]]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
@@ -144,9 +227,22 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self.stages_[-1].filters.shape[1]
 
 
-def _encode_some(architecture: Architecture, stages: Sequence[Stage], images: np.ndarray) -> np.ndarray:
+def _encode_some(
+    architecture: Architecture, stages: Sequence[Stage], members: Sequence[Operators], images: np.ndarray
+) -> np.ndarray:
+    """Encode images (n, h, w, c), one after another: (n, q)."""
     scratch = Scratch()
-    return np.array([encode(image, architecture, stages, scratch) for image in images])
+    if not stages:
+        return np.array([describe_image(image, architecture, scratch) for image in images])
+    return np.array([encode(_versions(image, members), architecture, stages, scratch) for image in images])
+
+
+def _versions(image: np.ndarray, members: Sequence[Operators]) -> Iterator[np.ndarray]:
+    """Yield an image (h, w, c) and its transformed versions; members of Φ see a grey image without its channel axis."""
+    yield image
+    plain = image[..., 0] if image.shape[2] == 1 else image
+    for member in members:
+        yield member.apply(plain[None])[0, 0].reshape(image.shape)
 
 
 def _with_channels(images: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Templates: patches drawn from the training images, by chance or by where attention lies, [Wibisono10] sec. 2.1."""
+"""Templates: patches drawn from the training images, uniformly or by given measures, [Wibisono10] sec. 2.1."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ def draw_templates(
     image_shares: np.ndarray | None = None,
     attention: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Patches (n_templates, *size, c) of images (n, h, w, c), drawn with replacement.
+    """Draw patches (n_templates, height, width, c) of images (n, h, w, c) with replacement.
 
-    `image_shares` (n,) says how likely each image is, `attention` (h, w) or (n, h, w) how likely a position within one:
-    that of a patch is the attention summed over its pixels. Without them all are equally likely.
+    `image_shares` (n,) are the probabilities of the images. The probability of a position is proportional to the
+    `attention` (h, w) or (n, h, w) summed over the pixels of its patch. Without them all are equally likely.
     """
     height, width = size
     rows, cols = images.shape[1] - height + 1, images.shape[2] - width + 1
@@ -32,7 +32,7 @@ def draw_templates(
 
 
 def check_shares(name: str, weights: Any, n: int) -> np.ndarray | None:
-    """Weights (n,) as shares that sum to 1."""
+    """Return weights (n,) divided by their sum."""
     if weights is None:
         return None
     weights = np.asarray(weights, np.float64)
@@ -42,7 +42,7 @@ def check_shares(name: str, weights: Any, n: int) -> np.ndarray | None:
 
 
 def check_attention(attention: Any, images_shape: tuple[int, ...]) -> np.ndarray | None:
-    """Attention (h, w) or (n, h, w) that is nowhere negative and, in every image, somewhere positive."""
+    """Return attention (h, w) or (n, h, w) if it is nowhere negative and somewhere positive in every image."""
     if attention is None:
         return None
     attention = np.asarray(attention, np.float64)
@@ -56,7 +56,7 @@ def check_attention(attention: Any, images_shape: tuple[int, ...]) -> np.ndarray
 
 
 def _attended_places(attention, chosen, size, rng) -> np.ndarray:
-    """For every chosen image the number of a position, drawn by the attention over its patch."""
+    """Draw a position for every chosen image by the attention over its patch: flat indices."""
     if attention.ndim == 2:
         shares = _patch_shares(attention, size)
         return rng.choice(len(shares), len(chosen), p=shares)
@@ -68,7 +68,7 @@ def _attended_places(attention, chosen, size, rng) -> np.ndarray:
 
 
 def _patch_shares(attention: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """The share of each position (flat) in the attention summed over its patch."""
+    """Probability of each position (flat): the attention summed over its patch."""
     height, width = size
     sums = np.pad(attention, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
     over = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]

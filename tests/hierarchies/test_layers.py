@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer
 
 from invariance.hierarchies import Layer, NeuralResponse
-from invariance.hierarchies.embedding import GaussianSubspace, PrincipalSubspace
 from invariance.hierarchies.initial import nearest_neighbour_gamma
+from invariance.hierarchies.layers import GaussianSubspace, PrincipalSubspace
 from tests import reference
 from tests.hierarchies.toys import draw_for, draw_signed, nearby, two_layers
 

@@ -1,0 +1,125 @@
+"""Layers of a hierarchy and the feature maps between them, [Wibisono10] sec. 3 and 5."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, svd
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.metrics.pairwise import rbf_kernel
+
+from invariance._core.checks import check_count
+from invariance.hierarchies.initial import nearest_neighbour_gamma
+
+
+class Layer(BaseEstimator):
+    """Specification of one layer: the size of its patches, the number of its templates and their embedding.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side of the square patches in pixels, or height and width.
+    n_templates : int, default=500
+        Number of patches drawn from the training images as templates.
+    embedding : {"pca", "kpca"}, transformer or None, default=None
+        Feature map of the layer, [Wibisono10] sec. 3 and 5, fitted to the responses of the templates. None compares
+        the responses themselves. "pca" keeps their first principal components without centering (a truncated SVD).
+        "kpca" keeps those of a Gaussian kernel whose width is the mean distance between nearest templates. Any
+        scikit-learn transformer is accepted.
+    n_components : int or None, default=None
+        Number of components of "pca" (None means 25) and "kpca" (None means 150).
+    """
+
+    def __init__(self, size, n_templates=500, embedding=None, n_components=None):
+        self.size = size
+        self.n_templates = n_templates
+        self.embedding = embedding
+        self.n_components = n_components
+
+
+class PrincipalSubspace(TransformerMixin, BaseEstimator):
+    """Coordinates along the first right singular vectors of the training vectors, which are not centered.
+
+    Parameters
+    ----------
+    n_components : int, default=25
+        Number of coordinates; [Wibisono10] sec. 6.4 loses hardly any accuracy with the default.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, d), float32
+        Orthonormal directions.
+    """
+
+    def __init__(self, n_components=25):
+        self.n_components = n_components
+
+    def fit(self, X, y=None):
+        """Find the directions of vectors X (n, d)."""
+        n_components = min(self.n_components, *X.shape)
+        self.components_ = svd(X.astype(np.float64), full_matrices=False)[2][:n_components].astype(np.float32)
+        return self
+
+    def transform(self, X):
+        """Coordinates (n, k) of vectors X (n, d)."""
+        return X @ self.components_.T
+
+
+class GaussianSubspace(TransformerMixin, BaseEstimator):
+    """Kernel PCA with a Gaussian kernel, not centered: √σ_j φ_j(x) for the k largest eigenvalues σ_j.
+
+    Parameters
+    ----------
+    n_components : int, default=150
+        Number of coordinates; with the default [Wibisono10] sec. 6.4 reaches its stable accuracy.
+    gamma : float or None, default=None
+        Factor of the squared distance in the kernel; None takes it from the mean distance between nearest neighbours.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Factor that is used.
+    vectors_ : ndarray of shape (n, d), float32
+        Training vectors.
+    weights_ : ndarray of shape (n, k), float32
+        Weights of the kernel values with the training vectors.
+    """
+
+    def __init__(self, n_components=150, gamma=None):
+        self.n_components = n_components
+        self.gamma = gamma
+
+    def fit(self, X, y=None):
+        """Find the eigenfunctions on vectors X (n, d)."""
+        self.gamma_ = nearest_neighbour_gamma(X) if self.gamma is None else self.gamma
+        n_components = min(self.n_components, len(X))
+        K = rbf_kernel(X.astype(np.float64), gamma=self.gamma_)
+        values, vectors = eigh(K, subset_by_index=[len(X) - n_components, len(X) - 1])
+        # Smaller eigenvalues are rounding errors of float32, in which the coordinates are kept.
+        is_significant = values > len(X) * np.finfo(np.float32).eps * values[-1]
+        self.vectors_ = np.ascontiguousarray(X, np.float32)
+        scaled = vectors[:, is_significant] / np.sqrt(values[is_significant])
+        self.weights_ = scaled[:, ::-1].astype(np.float32)
+        return self
+
+    def transform(self, X):
+        """Coordinates (n, k) of vectors X (n, d)."""
+        return rbf_kernel(X, self.vectors_, self.gamma_).astype(np.float32, copy=False) @ self.weights_
+
+
+def make_embedding(layer: Layer) -> Any:
+    """Return the unfitted feature map of a layer, or None."""
+    if layer.embedding is None:
+        if layer.n_components is not None:
+            raise ValueError(f"n_components={layer.n_components} needs an embedding: 'pca' or 'kpca'; got None.")
+        return None
+    if isinstance(layer.embedding, str):
+        kinds = {"pca": PrincipalSubspace, "kpca": GaussianSubspace}
+        if layer.embedding not in kinds:
+            raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {layer.embedding!r}.")
+        kind = kinds[layer.embedding]
+        return kind() if layer.n_components is None else kind(check_count("n_components", layer.n_components))
+    if layer.n_components is not None:
+        raise ValueError(f"n_components={layer.n_components} is for 'pca' and 'kpca'; set it in {layer.embedding!r}.")
+    if not hasattr(layer.embedding, "transform"):
+        raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {layer.embedding!r}.")
+    return clone(layer.embedding)
