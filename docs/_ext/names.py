@@ -5,6 +5,7 @@ import importlib
 FLOORS = [
     "images",
     "transformations",
+    "trees",
     "descriptors",
     "jungles",
     "segmentation",

@@ -10,6 +10,7 @@ from . import segmentation as segmentation
 from . import tangents as tangents
 from . import tradeoff as tradeoff
 from . import transformations as transformations
+from . import trees as trees
 from ._version import __version__ as __version__
 from .codebooks import BagOfFeatures as BagOfFeatures
 from .codebooks import ClusteringForest as ClusteringForest
