@@ -69,13 +69,3 @@ def _similarity(model: Any, images: list[np.ndarray]) -> np.ndarray:
         features = np.asarray(kernel.transformer_.transform(images), np.float64)
         similarity += share * np.exp(0.5 * kernel.gamma_ * additive_chi2_kernel(features))
     return similarity
-
-
-def training_codes(model: Any) -> np.ndarray:
-    """Return the codes (n,) of the classes of the training images, from the tasks of the machines."""
-    codes = np.empty(max(task.samples.max() for task in model.tasks_) + 1, int)
-    for task in model.tasks_:
-        codes[task.samples[task.targets > 0]] = task.positive
-        if task.negative >= 0:
-            codes[task.samples[task.targets < 0]] = task.negative
-    return codes

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from invariance.methods.exhibits import Exhibit, Text
 from invariance.methods.method import Method, Treatment
-from invariance.methods.neighbours import NEAREST, show_neighbours, striking_rows, training_codes
+from invariance.methods.neighbours import NEAREST, show_neighbours, striking_rows
 from invariance.methods.preparation import SIDE
 from invariance.tangents import JitteredDistance, TangentDistance, tangent_parts
 from invariance.tradeoff import ImageKernel, TradeoffClassifier
@@ -62,7 +62,7 @@ class Tangent(Method):
             yield Text("With images, the report shows the nearest training images.")
             return
         yield Text(f"{NEAREST} The images beside it are training images.")
-        codes = training_codes(classifier.model_)
+        codes = classifier.model_.codes_
         rows = striking_rows(evaluation, rng)
         squares = classifier.squares([evaluation.images[row] for row in rows])
         for row, square, similarity in zip(rows, squares, kernel.rows(squares), strict=True):

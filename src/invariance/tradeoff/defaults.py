@@ -10,7 +10,7 @@ from invariance.descriptors import MaximumResponses
 from invariance.descriptors.protocol import uncovered_parts
 from invariance.hierarchies import NeuralResponse
 from invariance.jungles import InvariantFeatures
-from invariance.tangents import JitteredDistance, TangentDistance
+from invariance.tangents import JitteredDistance, TangentDistance, tangent_parts
 from invariance.tradeoff.base import FeatureKernel, ImageKernel
 from invariance.transformations import Identity, Rotations, Shifts, TransformationSet
 from invariance.transformations.sets import factors_of, product_of
@@ -60,6 +60,9 @@ def _pixels(phi: Phi, common: dict[str, Any]) -> list[Any]:
 
 
 def _tangents(phi: Phi, common: dict[str, Any]) -> list[Any]:
+    if phi is not None:
+        distance = TangentDistance(tangent_parts(phi), n_jobs=common["n_jobs"])
+        return [ImageKernel(JitteredDistance(phi, distance), SIDE, "tangents")]
     distance = TangentDistance(n_jobs=common["n_jobs"])
     return [
         ImageKernel(distance, SIDE, "tangents"),
@@ -68,7 +71,8 @@ def _tangents(phi: Phi, common: dict[str, Any]) -> list[Any]:
 
 
 def _hierarchies(phi: Phi, common: dict[str, Any]) -> list[Any]:
-    plain, histograms = NeuralResponse(**common), NeuralResponse(kernel="histogram", **common)
+    plain = NeuralResponse(transformations=phi, **common)
+    histograms = NeuralResponse(kernel="histogram", transformations=phi, **common)
     return [
         FeatureKernel(plain, "euclidean", SIDE, "hierarchy", labelled=False),
         FeatureKernel(histograms, "euclidean", SIDE, "hierarchy of histograms", labelled=False),
