@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.lib.recfunctions import rename_fields
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import invariance
@@ -60,11 +61,9 @@ def test_the_fields_that_are_read_exist(n_classes):
 
 
 def rename_field(classifier):
-    tree = classifier._predictors[0][0]
-    names = tuple("cut" if name == "num_threshold" else name for name in tree.nodes.dtype.names)
-    nodes = tree.nodes.copy()
-    nodes.dtype.names = names
-    classifier._predictors[0][0] = SimpleNamespace(nodes=nodes)
+    nodes = classifier._predictors[0][0].nodes
+    renamed = rename_fields(nodes.copy(), {"num_threshold": "cut"})
+    classifier._predictors[0][0] = SimpleNamespace(nodes=renamed)
 
 
 def drop_a_tree(classifier):

@@ -96,7 +96,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         Shape of an image.
     n_features_in_ : int
         Number of values of an image.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if X was a data frame of flat rows.
 
     Notes

@@ -25,8 +25,8 @@ def drop_weightless(images, codes, weights):
     kept = np.flatnonzero(weights)
     if len(np.unique(codes[kept])) < 2:
         raise ValueError(
-            "sample_weight must be positive for images of at least two classes, since images of weight 0 are ignored; "
-            f"got {len(kept)} images of positive weight."
+            f"sample_weight must be above zero for images of at least two classes; got {len(kept)} such images in all. "
+            f"Images of weight zero are ignored."
         )
     if len(kept) < len(weights):
         images, codes, weights = images[kept], codes[kept], weights[kept]

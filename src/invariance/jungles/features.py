@@ -80,7 +80,7 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         Shape of an image.
     n_features_in_ : int
         Number of values of an image.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if X was a data frame of flat rows.
     """
 
