@@ -10,6 +10,7 @@ import numpy as np
 from skimage import data
 
 from invariance import BagOfFeatures, CodebookClassifier
+from invariance.codebooks import RandomWindows
 from invariance.report import word_figure, word_map_figure
 
 images = [data.brick(), data.grass(), data.gravel()]
@@ -26,7 +27,7 @@ def cut(tops):
 # Train on pieces of the upper half of three photographs, and classify pieces of the lower half.
 
 old, new = cut((0, 128)), cut((256, 384))
-bag = BagOfFeatures(n_windows=1000, max_scale=0.4)
+bag = BagOfFeatures(sampler=RandomWindows(n_windows=1000, max_scale=0.4))
 model = CodebookClassifier(bag, random_state=0).fit(old, labels)
 print(f"accuracy {model.score(new, labels):.2f}")
 
