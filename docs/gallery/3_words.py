@@ -31,7 +31,7 @@ def cut(tops):
 # Train on pieces of the upper half of three photographs, and classify pieces of the lower half.
 
 old, new = cut((0, 128)), cut((256, 384))
-bag = BagOfFeatures(sampler=RandomWindows(1000, max_scale=0.4))
+bag = BagOfFeatures(sampler=RandomWindows(n_windows=1000, max_scale=0.4))
 model = CodebookClassifier(bag, random_state=0).fit(old, labels)
 print(f"accuracy {model.score(new, labels):.2f}")
 
