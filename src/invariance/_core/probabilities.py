@@ -1,5 +1,9 @@
 """Probabilities from scores by one learned factor, which keeps the class with the largest score the most probable."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
@@ -54,3 +58,14 @@ def _as_columns(scores: np.ndarray) -> np.ndarray:
     if scores.ndim == 2 and scores.shape[1] > 1:
         return scores
     return np.stack([-scores.ravel(), scores.ravel()], axis=1) / 2
+
+
+@contextmanager
+def few_samples_per_class() -> Iterator[None]:
+    """Silence scikit-learn's warning that labels of few samples per class could be a regression problem.
+
+    Folds of a few images per class are usual here; the labels were checked before.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+        yield

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_count, check_number
-from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
+from invariance._core.probabilities import few_samples_per_class, learn_sharpness, scores_to_probabilities
 from invariance.codebooks.bag import BagOfFeatures
 from invariance.images import encode_labels
 
@@ -239,7 +239,8 @@ def _calibrate(svm: LinearSVC, bags: np.ndarray, codes: np.ndarray) -> float:
     if n_folds < 2:
         raise ValueError("probability=True needs at least two images of every class, some of them to be held out.")
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
-    scores = cross_val_predict(svm, bags, codes, cv=folds, method="decision_function")
+    with few_samples_per_class():
+        scores = cross_val_predict(svm, bags, codes, cv=folds, method="decision_function")
     return learn_sharpness(scores, codes)
 
 

@@ -80,7 +80,8 @@ def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.n
     """
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
+    # Twice every class: scikit-learn warns of classes with one sample, which is usual where images are few.
+    check_classification_targets(np.repeat(np.unique(y), 2))
     if n_images is not None and len(y) != n_images:
         raise ValueError(f"X and y must be equally long; got {n_images} images and {len(y)} labels.")
     classes, codes = np.unique(y, return_inverse=True)
