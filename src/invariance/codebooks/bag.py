@@ -20,8 +20,8 @@ from invariance._core.randomness import make_rng
 from invariance.codebooks.counting import count_columns, count_words, informative_thresholds, level_shares
 from invariance.codebooks.forest import ClusteringForest
 from invariance.codebooks.orbit import Orbits
-from invariance.codebooks.samplers import Grid, RandomWindows
-from invariance.descriptors import Descriptor, HaarPatches, WindowDescriptor
+from invariance.codebooks.samplers import RandomWindows, default_sampler
+from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image
 
@@ -194,7 +194,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         check_count("levels", self.levels)
         n_images = _count_images(images)
         self.descriptor_: Descriptor = HaarPatches() if self.descriptor is None else clone(self.descriptor, safe=False)
-        self.sampler_ = _default_sampler(self.descriptor_) if self.sampler is None else clone(self.sampler, safe=False)
+        self.sampler_ = default_sampler(self.descriptor_) if self.sampler is None else clone(self.sampler, safe=False)
         rng = make_rng(self.random_state)
         seeds, codebook_seed = self.sampler_.draw_seeds(rng, n_images)
         vectors, n_each, kept = self._sample_vectors(images, seeds, room)
@@ -298,11 +298,6 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True  # images, never flat rows
         return tags
-
-
-def _default_sampler(descriptor: Descriptor) -> RandomWindows | Grid:
-    """Random windows for a descriptor that takes windows, all places for one that has its own."""
-    return RandomWindows() if isinstance(descriptor, WindowDescriptor) else Grid()
 
 
 def _fit_codebook(codebook, vectors: np.ndarray, labels, **lent) -> Any:

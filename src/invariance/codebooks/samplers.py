@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_count, check_number
 from invariance.codebooks.orbit import Orbit
-from invariance.descriptors import Descriptor
+from invariance.descriptors import Descriptor, WindowDescriptor
 from invariance.descriptors.protocol import Extracted, extract_some
 from invariance.images import draw_boxes
 
@@ -113,6 +113,11 @@ class Grid(BaseEstimator):
     def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
         """The vectors and places of every transformed copy of one image."""
         return (descriptor.extract(image) for image in orbit)
+
+
+def default_sampler(descriptor: Descriptor) -> RandomWindows | Grid:
+    """Random windows for a descriptor that takes windows, all places for one that has its own."""
+    return RandomWindows() if isinstance(descriptor, WindowDescriptor) else Grid()
 
 
 def _draw_copies(n_copies: int, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
