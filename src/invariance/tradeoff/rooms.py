@@ -37,7 +37,7 @@ def default_kernels(
         for name, phi in sets.items()
     ]
     return [
-        ImageKernel(TangentDistance(Identity(), n_jobs=n_jobs), SIDE, "pixels"),
+        ImageKernel(TangentDistance(Identity(), blur=0.8, n_jobs=n_jobs), SIDE, "pixels"),
         ImageKernel(TangentDistance(n_jobs=n_jobs), SIDE, "tangents"),
         ImageKernel(JitteredDistance(distance=TangentDistance(n_jobs=n_jobs)), SIDE, "jittered tangents"),
         FeatureKernel(NeuralResponse(**seed), "euclidean", SIDE, "hierarchy", False),
