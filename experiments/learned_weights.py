@@ -26,7 +26,7 @@ from invariance.tradeoff import TradeoffClassifier, prior_from, weights_by_size
 from invariance.tradeoff.base import inverse_mean
 from invariance.transformations import Identity, Rotations
 
-PIXELS = TangentDistance(Identity())
+PIXELS = TangentDistance(Identity(), blur=0.8)
 KERNELS = {
     "no turns": PIXELS,
     "small turns": TangentDistance(Rotations(3)),

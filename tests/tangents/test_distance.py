@@ -6,9 +6,9 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
-from invariance.tangents import TangentDistance, pairs
-from invariance.tangents.distance import LEAST_STIFFNESS
-from invariance.tangents.frames import orthonormal
+from invariance.tangents import TangentDistance, points
+from invariance.tangents.distance import MIN_STIFFNESS
+from invariance.tangents.points import orthonormal
 from invariance.transformations import Affine, Brightness, Identity, Illumination, Rotations, Scales, Shears, Shifts
 from tests import reference
 from tests.tangents.toys import Blobs, draw_smooth, rows_and_tangents
@@ -27,7 +27,7 @@ SIDES = ("one", "two", "mean")
 
 def literal(X, Y, sides, stiffness, **how):
     """Squared distances (n, m) by the slow twin; free movements cost a little, for the sake of singular systems."""
-    stiffness = max(stiffness, LEAST_STIFFNESS)
+    stiffness = max(stiffness, MIN_STIFFNESS)
     (rows, of_rows), (cols, of_cols) = rows_and_tangents(X, **how), rows_and_tangents(Y, **how)
     squared = np.empty((len(rows), len(cols)))
     for i, j in np.ndindex(squared.shape):
@@ -161,7 +161,7 @@ def test_one_sided_it_is_not_symmetric():
 def test_neither_blocks_nor_jobs_change_it(sides, monkeypatch):
     distance = TangentDistance(sides=sides)
     whole, own = distance.squared(IMAGES, OTHERS), distance.squared(IMAGES)
-    monkeypatch.setattr(pairs, "BLOCK_BYTES", 1500)  # two or three images per side
+    monkeypatch.setattr(points, "BLOCK_BYTES", 1500)  # two or three images per side
     blocks = distance.squared(IMAGES, OTHERS)
     np.testing.assert_allclose(blocks, whole, rtol=1e-6)
     np.testing.assert_allclose(distance.squared(IMAGES), own, rtol=1e-6, atol=1e-12)

@@ -6,7 +6,7 @@ from scipy.spatial.distance import pdist
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
-from invariance.tangents import TangentVectorKernel, pairs
+from invariance.tangents import TangentVectorKernel, points
 from invariance.transformations import Brightness, Custom, Identity, Rotations, Shifts
 from tests import reference
 from tests.tangents.toys import draw_smooth, rows_and_tangents
@@ -142,7 +142,7 @@ def test_the_distribution_form_is_positive_definite(rho):
 def test_neither_blocks_nor_jobs_change_it(form, monkeypatch):
     kernel = TangentVectorKernel(**form, **WIDTHS)
     whole, own = kernel(IMAGES, OTHERS), kernel(IMAGES)
-    monkeypatch.setattr(pairs, "BLOCK_BYTES", 1500)
+    monkeypatch.setattr(points, "BLOCK_BYTES", 1500)
     blocks = kernel(IMAGES, OTHERS)
     np.testing.assert_allclose(blocks, whole, rtol=1e-10)
     np.testing.assert_allclose(kernel(IMAGES), own, rtol=1e-10)

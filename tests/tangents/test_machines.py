@@ -41,9 +41,9 @@ def test_it_is_a_support_vector_machine_on_its_gram_matrix(machine):
     images, labels = TRAINING
     machine = clone(machine).fit(images, labels)
     kernel = clone(machine._unfitted_kernel()).fit(images)
-    K = machine.gram_.fit_transform(kernel(images))
+    K = machine.psd_.fit_transform(kernel(images))
     plain = SVC(C=10.0, kernel="precomputed", class_weight=machine.class_weight).fit(K, labels)
-    rows = machine.gram_.transform(kernel(TEST[0], images))
+    rows = machine.psd_.transform(kernel(TEST[0], images))
     np.testing.assert_allclose(machine.decision_function(TEST[0]), plain.decision_function(rows), atol=1e-4)
     assert machine.score(*TEST) > 0.85
 
@@ -187,7 +187,7 @@ def test_new_images_are_called_unusual_about_as_often_as_nu_says():
 def test_one_class_repairs_its_matrix_too(psd_correction):
     machine = TangentOneClassSVM(TangentDistance(sigma=4.0), psd_correction=psd_correction).fit(TRAINING[0])
     assert machine.negative_share_ > 0
-    repaired = machine.gram_.transform(machine.kernel_(TRAINING[0]))
+    repaired = machine.psd_.transform(machine.kernel_(TRAINING[0]))
     expected = machine.svm_.score_samples(repaired)
     np.testing.assert_allclose(machine.score_samples(TRAINING[0]), expected, atol=1e-4)
 

@@ -2,7 +2,7 @@
 
 Photographs have many sizes, and an operator stack per size would cost more than counting the words. For an image of
 320 x 240 pixels in colour and eight rotations, building the stack takes 150 ms and its first use 45 ms; reading the
-eight images directly takes 12 ms, for any size.
+eight images directly takes 9 ms, for any size.
 """
 
 from collections.abc import Iterator

@@ -3,8 +3,9 @@
 from invariance.tangents.distance import TangentDistance
 from invariance.tangents.jitter import JitteredDistance
 from invariance.tangents.kernel import TangentVectorKernel
+from invariance.tangents.machines import JitteredSVC, TangentSVC
 from invariance.tangents.one_class import TangentOneClassSVM
-from invariance.tangents.svc import JitteredSVC, TangentSVC
+from invariance.tangents.points import tangent_parts
 from invariance.tangents.virtual import VirtualSVC
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "TangentSVC",
     "TangentVectorKernel",
     "VirtualSVC",
+    "tangent_parts",
 ]

@@ -1,9 +1,9 @@
-"""Tangent distance: how near two images come when either may move along its tangents, and its kernel.
+"""Tangent distance: the least distance of two images when either may move along its tangents, and its kernel.
 
 [Simard98]. One-sided: min_a |x - x' - L'ᵀa|² with the tangents L' (J, d) of x'; two-sided: both images move,
 min_{a,b} |x + Lᵀa - x' - L'ᵀb|². With orthonormal frames Q, Q' of the tangents, r = x - x', u = Q r, w = Q' r and
 C = Q Q'ᵀ these are |r|² - |w|² and |r|² - |u|² - zᵀ(I - CᵀC)⁻¹z, z = w - Cᵀu: the products of all pairs are matrix
-products, and what is left is a J x J system a pair. The joint span of the tangents is removed, not one tangent at a
+products, and what is left is a J x J system per pair. The joint span of the tangents is removed, not one tangent at a
 time as in [Pozdnoukhov04] eq. (7). The kernel is that of [Haasdonk02].
 """
 
@@ -13,31 +13,62 @@ import numpy as np
 
 from invariance._core.checks import check_choice, check_number
 from invariance.tangents._jit import remove_joint_span
-from invariance.tangents.frames import Points, orthonormal, points_with_tangents
 from invariance.tangents.gaussian import DistanceKernel
-from invariance.tangents.pairs import coordinates_of_differences, for_all_pairs, squared_distances
+from invariance.tangents.points import (
+    Points,
+    coordinates_of_differences,
+    for_all_pairs,
+    orthonormal,
+    points_with_tangents,
+    squared_distances,
+)
 
-# Two images may share a direction; then the system of their joint span is singular, and this decides.
-LEAST_STIFFNESS = 1e-6
+# Where two images share a direction, the system of their joint span is singular without some stiffness. This much
+# changes a squared distance by about a millionth of what the tangents take from it.
+MIN_STIFFNESS = 1e-6
 
 
 class TangentDistance(DistanceKernel):
-    """k(X, Y) = exp(-TD² / (2 sigma²)) of images, and the distances TD themselves.
+    """Kernel k(X, Y) = exp(-TD² / (2 sigma²)) of images, and the tangent distances TD themselves.
 
     Parameters
     ----------
-    transformations : what does not matter; None means all affine maps (shift, rotation, scale, stretch, shear).
-    sides : "two" moves both images; "one" moves those of Y only and so is not symmetric (for nearest neighbours);
+    transformations : TransformationSet or None, default=None
+        Small movements that do not matter, by their tangents; None means all affine maps (shift, rotation, scale,
+        stretch, shear). A set without Lie generators gives one tangent per member but the identity, the difference to
+        the image; `tangent_parts` leaves such parts out. ``Identity()`` has none: the distance is Euclidean.
+    sides : {"two", "one", "mean"}, default="two"
+        "two" moves both images. "one" moves those of Y only, so that it is not symmetric (for nearest neighbours).
         "mean" is the root of the mean of both one-sided squared distances.
-    sigma : width of the kernel. "auto" is half the median distance of the images that `fit` gets.
-    stiffness : how much a movement costs: |a|² times this is added to what is minimised. 0 lets images move freely, but
-        for the millionth part that keeps the distance well defined where both move in the same direction.
-    blur : of the images, in pixels, before anything else; tangents need smooth images.
-    method : of the tangents: "analytic", "difference", or "auto", see `tangent_vectors`.
-    image_shape : of flat rows.
+    sigma : float or {"auto", "median"}, default="auto"
+        Width of the kernel. "median" is half the median distance of the training images. "auto" is chosen by
+        cross-validation from multiples of it in `TangentSVC`, which knows labels; otherwise it is "median".
+    stiffness : float, default=0.0
+        Cost of a movement: this times its squared length is added to what is minimised. 0 lets images move freely, up
+        to the 1e-6 that keeps the distance well defined where both move in the same direction.
+    blur : float or "auto", default="auto"
+        Standard deviation in pixels of a Gaussian blur of the images; tangents need smooth images. "auto" is 0.8 if
+        there are tangents and 0 otherwise.
+    method : {"auto", "analytic", "difference"}, default="auto"
+        How tangents are found, see `tangent_vectors`.
+    image_shape : tuple of int or None, default=None
+        Shape (h, w) or (h, w, c) of the images in flat rows.
+    n_jobs : int or None, default=None
+        Number of threads.
 
-    The two-sided distance is no metric in the strict sense, and its kernel not always positive definite:
-    `TangentSVC(psd_correction=...)` says what to do about that.
+    Attributes
+    ----------
+    sigma_ : float
+        Width of the kernel.
+    image_shape_ : tuple of int
+        Shape of the training images.
+    n_features_in_ : int
+        Number of values of an image.
+
+    Notes
+    -----
+    The two-sided distance is not a metric, and its kernel is not always positive definite; see the parameter
+    `psd_correction` of `TangentSVC`.
     """
 
     def __init__(
@@ -46,7 +77,7 @@ class TangentDistance(DistanceKernel):
         sides="two",
         sigma="auto",
         stiffness=0.0,
-        blur=0.8,
+        blur="auto",
         method="auto",
         image_shape=None,
         n_jobs=None,
@@ -61,14 +92,14 @@ class TangentDistance(DistanceKernel):
         self.n_jobs = n_jobs
 
     def squared(self, X, Y=None) -> np.ndarray:
-        """Squared tangent distances (n, m)."""
+        """Return the squared tangent distances (n, m) of images X and Y, or of X and X."""
         sides = check_choice("sides", self.sides, ("one", "two", "mean"))
         rows = self._points(X)
         cols = rows if Y is None else self._points(Y)
         J = rows.vectors.shape[1]
         compute = {"one": self._one_sided, "two": self._two_sided, "mean": self._mean}[sides]
-        bytes_a_pair = 8 * (2 * J + 2) + (4 * J * J if sides == "two" else 0)
-        squared = for_all_pairs(compute, rows, cols, bytes_a_pair, self.n_jobs, "comparing images")
+        bytes_per_pair = 8 * (2 * J + 2) + (4 * J * J if sides == "two" else 0)
+        squared = for_all_pairs(compute, rows, cols, bytes_per_pair, self.n_jobs, "comparing images")
         if Y is None and sides != "one":
             squared = (squared + squared.T) / 2
             np.fill_diagonal(squared, 0)
@@ -99,4 +130,4 @@ class TangentDistance(DistanceKernel):
         return squared
 
     def _stiffness(self) -> float:
-        return max(check_number("stiffness", self.stiffness, 0), LEAST_STIFFNESS)
+        return max(check_number("stiffness", self.stiffness, 0), MIN_STIFFNESS)

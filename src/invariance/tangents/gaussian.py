@@ -1,58 +1,89 @@
-"""The kernel exp(-d² / (2 sigma²)) of any distance between images, and how its width is found."""
+"""The kernel exp(-d² / (2 sigma²)) of any distance d between images."""
 
 from abc import abstractmethod
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from invariance._core.checks import check_number
 from invariance._core.kernels import LearnedKernel
-
-N_FOR_MEDIAN = 500
+from invariance.images import validate_images
+from invariance.tangents.widths import FACTORS, WidthSearch, given_width, median_distance, spread_evenly
 
 
 class DistanceKernel(LearnedKernel):
-    """k(X, Y) = exp(-d² / (2 sigma²)) for subclasses that say what d² is and have a parameter sigma."""
+    """Base of the kernels k(X, Y) = exp(-d² / (2 sigma²)); a subclass defines `squared` and has a parameter sigma."""
 
     sigma: float | str
+    image_shape: tuple[int, ...] | None
 
     @abstractmethod
     def squared(self, X, Y=None) -> np.ndarray:
-        """Squared distances (n, m) of images."""
+        """Return the squared distances (n, m) of images X and Y, or of X and X."""
 
     def fit(self, X, y=None):
-        """Find the width of the kernel if it is "auto": half the median distance of at most 500 of the images."""
-        if self.sigma == "auto":
-            self.sigma_ = 0.5 * median_distance(self.distances, X)
-        else:
-            self.sigma_ = check_number("sigma", self.sigma, 1e-300)
+        """Find the width of the kernel if it is not a number: half the median distance of at most 500 images.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+            Training images.
+        y : None
+            Ignored. Support vector machines of the library choose the width by cross-validation instead.
+
+        Returns
+        -------
+        self : object
+        """
+        validate_images(self, X, self.image_shape, reset=True)
+        given = given_width("sigma", self.sigma, ("auto", "median"))
+        X = np.asarray(X)
+        self.sigma_ = usual_width(self.squared(X[spread_evenly(len(X))])) if given is None else given
         return self
 
+    def fit_matrix(self, X: np.ndarray, search: WidthSearch | None = None) -> np.ndarray:
+        """Fit the kernel and return the Gram matrix (n, n) of images X; the distances are computed once.
+
+        With a `search`, sigma="auto" is chosen by it.
+        """
+        given = given_width("sigma", self.sigma, ("auto", "median"))
+        squared = self.squared(X)
+        some = spread_evenly(len(squared))
+        self.sigma_ = usual_width(squared[some, some]) if given is None else given
+        if search is not None and self.sigma == "auto":
+            widths = [factor * self.sigma_ for factor in FACTORS]
+            searched = squared[np.ix_(search.images, search.images)]
+            self.sigma_ = widths[search.best(gaussian(searched, width) for width in widths)]
+        return gaussian(squared, self.sigma_)
+
     def __call__(self, X, Y=None) -> np.ndarray:
-        """The Gram matrix (n, m) float64."""
+        """Return the Gram matrix (n, m) float64 of images X and Y, or of X and X."""
         sigma = self._width()
-        squared = self.squared(X, Y)
-        return np.exp(squared / (-2 * sigma**2), out=squared)
+        return gaussian(self.squared(X, Y), sigma)
 
     def diag(self, X) -> np.ndarray:
-        """The diagonal (n,) of the Gram matrix of X: 1."""
+        """Return the diagonal (n,) of the Gram matrix of X: 1."""
         return np.ones(len(X))
 
     def distances(self, X, Y=None) -> np.ndarray:
-        """Distances (n, m), for nearest neighbours: `KNeighborsClassifier(metric="precomputed")`."""
+        """Return the distances (n, m), for example for ``KNeighborsClassifier(metric="precomputed")``."""
         return np.sqrt(self.squared(X, Y))
 
     def _width(self) -> float:
-        if self.sigma != "auto":
-            return check_number("sigma", self.sigma, 1e-300)
-        check_is_fitted(self, "sigma_", msg="sigma='auto' is found by fit(X); call it first, or give a number.")
+        given = given_width("sigma", self.sigma, ("auto", "median"))
+        if given is not None:
+            return given
+        check_is_fitted(
+            self, "sigma_", msg=f"sigma={self.sigma!r} is found by fit(X); call it first, or give a number."
+        )
         return self.sigma_
 
 
-def median_distance(distances, X) -> float:
-    """The median of the distances between at most `N_FOR_MEDIAN` images, evenly taken; 1 if all are the same."""
-    X = np.asarray(X)
-    some = X[:: -(-len(X) // N_FOR_MEDIAN)]
-    between = distances(some, some)[np.triu_indices(len(some), k=1)]
-    median = float(np.median(between)) if len(between) else 0.0
-    return median if median > 0 else 1.0
+def gaussian(squared: np.ndarray, sigma: float) -> np.ndarray:
+    """Kernel values exp(-d² / (2 sigma²)) of squared distances."""
+    exponents = squared / (-2 * sigma**2)
+    return np.exp(exponents, out=exponents)
+
+
+def usual_width(squared: np.ndarray) -> float:
+    """Half the median distance between different images, from squared distances (n, n)."""
+    return 0.5 * median_distance(squared)

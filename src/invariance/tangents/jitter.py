@@ -1,23 +1,44 @@
-"""Jittering: the distance between two images is the least over jittered versions of one of them, [DeCoste02]."""
+"""Jittering: the distance between two images is the least over transformed versions of one of them, [DeCoste02]."""
 
 import numpy as np
 
 from invariance.tangents.distance import TangentDistance
-from invariance.tangents.frames import as_images
 from invariance.tangents.gaussian import DistanceKernel
+from invariance.tangents.points import as_images
 from invariance.transformations import Identity, Operators, Shifts
 
 
 class JitteredDistance(DistanceKernel):
-    """k(X, Y) = exp(-d² / (2 sigma²)) with d² the mean of min_φ d²(φx, y) and min_φ d²(x, φy), and the distances d.
+    """Kernel exp(-d² / (2 sigma²)), d² the mean of min d²(φx, y) and min d²(x, φy) over φ in Φ, and the distances d.
+
+    With ``JitteredDistance(phi, TangentDistance(tangent_parts(phi)))`` a distance stands on one set Φ: it is the least
+    over the members of Φ and, around each of them, along the tangents of those parts of Φ that have tangents. It is 0
+    between an image and its versions if Φ is a group, Euclidean for ``Identity()``, and the smaller the larger Φ is.
 
     Parameters
     ----------
-    transformations : the jitters φ; None means shifts of one pixel.
-    distance : what has `squared(X, Y)`: a `TangentDistance`; None means the Euclidean distance.
-    sigma : width of the kernel; "auto" is half the median distance of the images that `fit` gets.
+    transformations : TransformationSet or None, default=None
+        Members φ of Φ; None means shifts of one pixel.
+    distance : TangentDistance or None, default=None
+        Distance between versions, any object with ``squared(X, Y)``. None means the Euclidean distance.
+    sigma : float or {"auto", "median"}, default="auto"
+        Width of the kernel. "median" is half the median distance of the training images. "auto" is chosen by
+        cross-validation from multiples of it in `JitteredSVC`, which knows labels; otherwise it is "median".
+    image_shape : tuple of int or None, default=None
+        Shape (h, w) or (h, w, c) of the images in flat rows.
 
-    It is symmetric but need not be positive definite.
+    Attributes
+    ----------
+    sigma_ : float
+        Width of the kernel.
+    image_shape_ : tuple of int
+        Shape of the training images.
+    n_features_in_ : int
+        Number of values of an image.
+
+    Notes
+    -----
+    It is symmetric but need not be positive definite. Time grows with the number of members; memory does not.
     """
 
     def __init__(self, transformations=None, distance=None, sigma="auto", image_shape=None):
@@ -27,19 +48,19 @@ class JitteredDistance(DistanceKernel):
         self.image_shape = image_shape
 
     def squared(self, X, Y=None) -> np.ndarray:
-        """Squared jittered distances (n, m)."""
+        """Return the squared jittered distances (n, m) of images X and Y, or of X and X."""
         rows = as_images(X, self.image_shape)
         cols = rows if Y is None else as_images(Y, self.image_shape)
-        least = self._least_over_jitters(rows, cols)
-        other = least.T if Y is None else self._least_over_jitters(cols, rows).T
-        return (least + other) / 2
+        over_rows = self._least_over_members(rows, cols)
+        over_cols = over_rows if Y is None else self._least_over_members(cols, rows)
+        return (over_rows + over_cols.T) / 2
 
-    def _least_over_jitters(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """The least d²(φx, y) over φ: one member at a time, so that memory holds one jittered copy of the images."""
-        distance = TangentDistance(Identity(), blur=0.0) if self.distance is None else self.distance
+    def _least_over_members(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Least d²(φx, y) over φ: one member at a time, so that memory holds one transformed copy of the images."""
+        distance = TangentDistance(Identity()) if self.distance is None else self.distance
         phi = Shifts(1) if self.transformations is None else self.transformations
         least = np.full((len(rows), len(cols)), np.inf)
         for member in phi.operators(rows.shape[1:]).members:
-            jittered = Operators([member], rows.shape[1:]).apply(rows)[:, 0]
-            np.minimum(least, distance.squared(jittered, cols), out=least)
+            versions = Operators([member], rows.shape[1:]).apply(rows)[:, 0]
+            np.minimum(least, distance.squared(versions, cols), out=least)
         return least

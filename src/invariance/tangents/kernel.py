@@ -7,8 +7,8 @@ With r = x - x' and the unit tangents ℓ_j at x':
   sum         K_s(x, x') = exp(-|r|² / (2σ²)) + Σ_j H(x|x', ℓ_j) exp(-|r - ℓ_j|² / (2γ_r²))     eq. (13)
   distribution K_B(x', x'') = ∫ K_s(x, x')^ρ K_s(x, x'')^ρ dx with η = 0                       eq. (10)-(12)
 
-Where we differ: eq. (12) takes the exponent of eq. (11) with a factor ½ that eq. (11) does not have; K_s here is
-eq. (8) throughout, so the precision is P = (1/σ² + J/γ_w²) I - Σ ℓ_j ℓ_jᵀ / γ_w². K_B is normalised to K_B(x, x) = 1,
+Differs from [Pozdnoukhov04]: eq. (12) takes the exponent of eq. (11) with a factor ½ that eq. (11) does not have; K_s
+is eq. (8), so the precision is P = (1/σ² + J/γ_w²) I - Σ ℓ_j ℓ_jᵀ / γ_w². K_B is normalised to K_B(x, x) = 1,
 without which (2π)^N overflows; it is computed in logarithms from J x J and 2J x 2J matrices (Woodbury's identity and
 the determinant lemma), never from N x N ones.
 """
@@ -18,30 +18,64 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_number
 from invariance._core.kernels import LearnedKernel
+from invariance.images import validate_images
 from invariance.tangents._jit import overlap_exponents, product_form, sum_form
-from invariance.tangents.frames import Points, points_with_tangents
-from invariance.tangents.gaussian import median_distance
-from invariance.tangents.pairs import coordinates_of_differences, for_all_pairs, squared_distances
+from invariance.tangents.points import (
+    Points,
+    coordinates_of_differences,
+    for_all_pairs,
+    points_with_tangents,
+    squared_distances,
+)
+from invariance.tangents.widths import FACTORS, WidthSearch, given_width, median_distance, spread_evenly
 
 FORMS = ("product", "sum", "distribution")
+Widths = tuple[float, float, float]  # sigma, gamma_w, gamma_r
 
 
 class TangentVectorKernel(LearnedKernel):
-    """k(X, Y) of images by [Pozdnoukhov04].
+    """Kernel k(X, Y) of images by [Pozdnoukhov04].
 
     Parameters
     ----------
-    transformations : what does not matter; None means all affine maps.
-    form : "product", eq. (8); "sum", eq. (13), for tangents by finite differences; "distribution", eq. (12).
-    sides : "two" for the symmetric kernel, eq. (9); "one" for eq. (8) as it stands, with the tangents of Y.
-        "distribution" is symmetric by itself.
-    sigma : width of the Gaussian; "auto" is the median distance of the images that `fit` gets.
-    gamma_w : width of the region around the tangent; "auto" is sigma times √J.
-    gamma_r : its length, for the sum; "auto" is the root mean square length of the tangents.
-    eta : from 0 to 1; how much is left of a factor far from the tangent.
-    rho : power of the densities; 0.5 is Bhattacharyya's.
-    blur, method, image_shape : see `TangentDistance`.
+    transformations : TransformationSet or None, default=None
+        Small movements that do not matter, by their tangents; None means all affine maps.
+    form : {"product", "sum", "distribution"}, default="product"
+        "product" is eq. (8); "sum" is eq. (13), for tangents by finite differences; "distribution" is eq. (12).
+    sides : {"two", "one"}, default="two"
+        "two" is the symmetric kernel, eq. (9); "one" is eq. (8), with the tangents of Y. "distribution" is symmetric
+        by itself.
+    sigma : float or {"auto", "median"}, default="auto"
+        Width of the Gaussian. "median" is the median distance of the training images. "auto" is chosen by
+        cross-validation from multiples of it in `TangentSVC`, which knows labels; otherwise it is "median".
+    gamma_w : float or "auto", default="auto"
+        Width of the region around the tangent; "auto" is sigma times √J for J tangents.
+    gamma_r : float or "auto", default="auto"
+        Length of the region around the tangent, for the sum; "auto" is the root mean square length of the tangents.
+    eta : float, default=0.0
+        Part of a factor, from 0 to 1, that is left far from the tangent.
+    rho : float, default=0.5
+        Power of the densities; 0.5 is Bhattacharyya's.
+    blur : float or "auto", default="auto"
+        Standard deviation in pixels of a Gaussian blur of the images; "auto" is 0.8 if there are tangents, else 0.
+    method : {"auto", "analytic", "difference"}, default="auto"
+        How tangents are found, see `tangent_vectors`.
+    image_shape : tuple of int or None, default=None
+        Shape (h, w) or (h, w, c) of the images in flat rows.
+    n_jobs : int or None, default=None
+        Number of threads.
 
+    Attributes
+    ----------
+    sigma_, gamma_w_, gamma_r_ : float
+        Widths of the kernel.
+    image_shape_ : tuple of int
+        Shape of the training images.
+    n_features_in_ : int
+        Number of values of an image.
+
+    Notes
+    -----
     "distribution" is positive definite; "product" and "sum" need not be.
     """
 
@@ -55,7 +89,7 @@ class TangentVectorKernel(LearnedKernel):
         gamma_r="auto",
         eta=0.0,
         rho=0.5,
-        blur=0.8,
+        blur="auto",
         method="auto",
         image_shape=None,
         n_jobs=None,
@@ -74,53 +108,79 @@ class TangentVectorKernel(LearnedKernel):
         self.n_jobs = n_jobs
 
     def fit(self, X, y=None) -> "TangentVectorKernel":
-        """Find the widths that are "auto" from images."""
-        points = self._points(X)
-        J = points.vectors.shape[1]
-        self.sigma_ = self._given("sigma")
-        if self.sigma_ is None:
-            self.sigma_ = median_distance(lambda A, B: np.sqrt(squared_distances(A, B)), points.rows)
-        self.gamma_w_ = self._given("gamma_w") or self.sigma_ * np.sqrt(max(J, 1))
-        root_mean_square = float(np.sqrt(np.mean(points.lengths**2))) if J else 0.0
-        self.gamma_r_ = self._given("gamma_r") or root_mean_square or self.sigma_
+        """Find the widths that are not numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+            Training images.
+        y : None
+            Ignored. Support vector machines of the library choose the widths by cross-validation instead.
+
+        Returns
+        -------
+        self : TangentVectorKernel
+        """
+        validate_images(self, X, self.image_shape, reset=True)
+        self._find_widths(self._points(X))
         return self
 
+    def fit_matrix(self, X: np.ndarray, search: WidthSearch | None = None) -> np.ndarray:
+        """Fit the kernel and return the Gram matrix (n, n) of images X; the tangents are computed once.
+
+        With a `search`, sigma="auto" is chosen by it, and gamma_w with it where that is "auto".
+        """
+        points = self._points(X)
+        self._find_widths(points)
+        if search is not None and self.sigma == "auto":
+            searched = points.take(search.images)
+            candidates = [self._scaled_widths(factor) for factor in FACTORS]
+            best = search.best(self._gram(searched, None, widths) for widths in candidates)
+            self.sigma_, self.gamma_w_, _ = candidates[best]
+        return self._gram(points, None, self._widths())
+
     def __call__(self, X, Y=None) -> np.ndarray:
-        """The Gram matrix (n, m) float64."""
-        form = check_choice("form", self.form, FORMS)
-        sides = check_choice("sides", self.sides, ("one", "two"))
+        """Return the Gram matrix (n, m) float64 of images X and Y, or of X and X."""
         widths = self._widths()
-        is_one_sided = form != "distribution" and sides == "one"
-        rows = self._points(X, with_tangents=Y is None or not is_one_sided)
-        cols = rows if Y is None else self._points(Y)
-        J = cols.vectors.shape[1]
-        if form == "distribution":
-            bytes_a_pair = 8 * (2 * J + 4) + 8 * J * J
-            K = for_all_pairs(
-                lambda A, B: self._overlap(A, B, widths), rows, cols, bytes_a_pair, self.n_jobs, "comparing images"
-            )
-        else:
-            bytes_a_pair = 8 * (J + 4)
-            K = for_all_pairs(
-                lambda A, B: self._one_sided(A, B, widths), rows, cols, bytes_a_pair, self.n_jobs, "comparing images"
-            )
-            if sides == "two":
-                other = K.T if Y is None else for_all_pairs(
-                    lambda B, A: self._one_sided(B, A, widths), cols, rows, bytes_a_pair, self.n_jobs
-                ).T  # fmt: skip
-                K = (K + other) / 2
         if Y is None:
-            if not is_one_sided:
+            return self._gram(self._points(X), None, widths)
+        return self._gram(self._points(X, with_tangents=not self._is_one_sided()), self._points(Y), widths)
+
+    def diag(self, X) -> np.ndarray:
+        """Return the diagonal (n,) of the Gram matrix of X without computing it."""
+        check_choice("form", self.form, FORMS)
+        return self._diagonal(self._points(X), self._widths())
+
+    def _gram(self, rows: Points, cols: Points | None, widths: Widths) -> np.ndarray:
+        """Gram matrix of points, or of the points and themselves."""
+        others = rows if cols is None else cols
+        form = check_choice("form", self.form, FORMS)
+        J = others.vectors.shape[1]
+        if form == "distribution":
+            K = self._all_pairs(self._overlap, rows, others, widths, 8 * (2 * J + 4) + 8 * J * J)
+        else:
+            K = self._all_pairs(self._one_sided, rows, others, widths, 8 * (J + 4))
+            if not self._is_one_sided():
+                turned = K if cols is None else self._all_pairs(self._one_sided, others, rows, widths, 8 * (J + 4))
+                K = (K + turned.T) / 2
+        if cols is None:
+            if not self._is_one_sided():
                 K = (K + K.T) / 2
             np.fill_diagonal(K, self._diagonal(rows, widths))
         return K
 
-    def diag(self, X) -> np.ndarray:
-        """The diagonal (n,) of the Gram matrix of X, without the matrix."""
-        check_choice("form", self.form, FORMS)
-        return self._diagonal(self._points(X), self._widths())
+    def _all_pairs(self, compute, rows: Points, cols: Points, widths: Widths, bytes_per_pair: int) -> np.ndarray:
+        def compute_block(X: Points, Y: Points) -> np.ndarray:
+            return compute(X, Y, widths)
 
-    def _diagonal(self, points: Points, widths: tuple[float, float, float]) -> np.ndarray:
+        return for_all_pairs(compute_block, rows, cols, bytes_per_pair, self.n_jobs, "comparing images")
+
+    def _is_one_sided(self) -> bool:
+        """Whether only the images of Y have tangents."""
+        return check_choice("sides", self.sides, ("one", "two")) == "one" and self.form != "distribution"
+
+    def _diagonal(self, points: Points, widths: Widths) -> np.ndarray:
+        """Kernel of every point with itself."""
         n, J, _ = points.vectors.shape
         if self.form == "distribution":
             return np.ones(n)
@@ -131,7 +191,7 @@ class TangentVectorKernel(LearnedKernel):
     def _points(self, X, with_tangents: bool = True) -> Points:
         return points_with_tangents(X, self.transformations, self.image_shape, self.blur, self.method, with_tangents)
 
-    def _one_sided(self, X: Points, Y: Points, widths: tuple[float, float, float]) -> np.ndarray:
+    def _one_sided(self, X: Points, Y: Points, widths: Widths) -> np.ndarray:
         """K_s(x_i, y_j), with the tangents of y_j."""
         sigma, gamma_w, gamma_r = widths
         squared = squared_distances(X.rows, Y.rows)
@@ -143,7 +203,7 @@ class TangentVectorKernel(LearnedKernel):
             sum_form(squared, along, Y.lengths, sigma, gamma_w, gamma_r, out)
         return out
 
-    def _overlap(self, X: Points, Y: Points, widths: tuple[float, float, float]) -> np.ndarray:
+    def _overlap(self, X: Points, Y: Points, widths: Widths) -> np.ndarray:
         """K_B(x_i, y_j), normalised."""
         sigma, gamma_w, _ = widths
         rho = check_number("rho", self.rho, 1e-6, 1e6)
@@ -164,21 +224,35 @@ class TangentVectorKernel(LearnedKernel):
         exponent = -0.5 * rho * quadratic - 0.5 * (log_det - base) + 0.25 * (own[0][:, None] + own[1])
         return np.exp(exponent)
 
-    def _given(self, name: str) -> float | None:
-        value = getattr(self, name)
-        return None if isinstance(value, str) and value == "auto" else check_number(name, value, 1e-300)
+    def _find_widths(self, points: Points) -> None:
+        """Set `sigma_`, `gamma_w_` and `gamma_r_`, given or found on points."""
+        J = points.vectors.shape[1]
+        given = given_width("sigma", self.sigma, ("auto", "median"))
+        some = points.rows[spread_evenly(len(points))]
+        self.sigma_ = median_distance(squared_distances(some, some)) if given is None else given
+        self.gamma_w_ = given_width("gamma_w", self.gamma_w) or self.sigma_ * np.sqrt(max(J, 1))
+        root_mean_square = float(np.sqrt(np.mean(points.lengths**2))) if J else 0.0
+        self.gamma_r_ = given_width("gamma_r", self.gamma_r) or root_mean_square or self.sigma_
 
-    def _widths(self) -> tuple[float, float, float]:
-        """sigma, gamma_w and gamma_r, given or found."""
-        given = [self._given(name) for name in ("sigma", "gamma_w", "gamma_r")]
-        if None in (given if self.form == "sum" else given[:2]):
-            check_is_fitted(self, "sigma_", msg="widths that are 'auto' are found by fit(X); call it first.")
-        found = [getattr(self, f"{name}_", 1.0) for name in ("sigma", "gamma_w", "gamma_r")]
-        sigma, gamma_w, gamma_r = (own if own is not None else fitted for own, fitted in zip(given, found, strict=True))
+    def _scaled_widths(self, factor: float) -> Widths:
+        """Fitted widths with sigma, and gamma_w if it follows from sigma, multiplied by a factor."""
+        follows = given_width("gamma_w", self.gamma_w) is None
+        return factor * self.sigma_, self.gamma_w_ * (factor if follows else 1.0), self.gamma_r_
+
+    def _widths(self) -> Widths:
+        """Widths that are given or were found by `fit`."""
+        words = {"sigma": ("auto", "median"), "gamma_w": ("auto",), "gamma_r": ("auto",)}
+        given = {name: given_width(name, getattr(self, name), words[name]) for name in words}
+        needed = ("sigma", "gamma_w", "gamma_r") if self.form == "sum" else ("sigma", "gamma_w")
+        if any(given[name] is None for name in needed):
+            check_is_fitted(self, "sigma_", msg="widths that are not numbers are found by fit(X); call it first.")
+        sigma, gamma_w, gamma_r = (
+            getattr(self, f"{name}_", 1.0) if value is None else value for name, value in given.items()
+        )
         return sigma, gamma_w, gamma_r
 
 
 def _log_det(scale: float, grams: np.ndarray) -> np.ndarray:
-    """The logarithm of |I - G / scale| for every Gram matrix G (n, J, J): (n,)."""
+    """Logarithm of the determinant of I - G / scale for every Gram matrix G (n, J, J): (n,)."""
     J = grams.shape[1]
     return np.linalg.slogdet(np.eye(J) - grams / scale)[1] if J else np.zeros(len(grams))

@@ -1,4 +1,4 @@
-"""What is new? A one-class machine whose kernel knows small transformations, the future work of [Pozdnoukhov04]."""
+"""Novelty detection with a kernel that knows small transformations, the future work of [Pozdnoukhov04]."""
 
 import numpy as np
 from sklearn.base import OutlierMixin, clone
@@ -11,14 +11,41 @@ from invariance.tangents.machines import GramMachine
 
 
 class TangentOneClassSVM(OutlierMixin, GramMachine):
-    """Learns what images usually look like, and says which ones do not.
+    """One-class support vector machine that knows small transformations by their tangents.
 
     Parameters
     ----------
-    kernel : a `TangentDistance` (the default) or a `TangentVectorKernel`, unfitted.
-    nu : the share of usual images that may be called unusual. A machine's own offset is that of its training images,
-        each of which is its own nearest; here none counts for itself, so that new images are judged alike.
-    psd_correction : "clip", "flip" or None, see `TangentSVC`.
+    kernel : TangentDistance, JitteredDistance, TangentVectorKernel or None, default=None
+        Unfitted kernel of images; None means a two-sided `TangentDistance`. There are no labels to choose its width by:
+        "auto" is "median".
+    nu : float, default=0.1
+        Share of new usual images that may be called unusual, between 0 and 1.
+    psd_correction : {"clip", "flip"} or None, default="clip"
+        What to do with negative eigenvalues of the training matrix, see `TangentSVC`.
+    image_shape : tuple of int or None, default=None
+        Shape (h, w) or (h, w, c) of the images in flat rows.
+
+    Attributes
+    ----------
+    offset_ : float
+        Score at which an image is neither usual nor unusual.
+    kernel_ : object
+        Fitted kernel, with its width ``sigma_``.
+    svm_ : OneClassSVM
+        Fitted machine on the training matrix.
+    negative_share_ : float
+        Share of negative eigenvalues in the sum of absolute eigenvalues of the training matrix before correction.
+    images_ : ndarray of shape (n_compared, h, w) or (n_compared, h, w, c)
+        Training images that new images are compared with.
+    image_shape_ : tuple of int
+        Shape of the training images.
+    n_features_in_ : int
+        Number of values of an image.
+
+    Notes
+    -----
+    Differs from the machine of scikit-learn in its offset: that is the quantile `nu` of the scores of the training
+    images, where no image counts for itself, so that new images are judged alike.
     """
 
     def __init__(self, kernel=None, nu=0.1, psd_correction="clip", image_shape=None):
@@ -28,34 +55,46 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
         self.image_shape = image_shape
 
     def fit(self, X, y=None):
-        """Learn from images (n, h, w[, c]) or flat rows of one kind."""
+        """Learn what usual images look like.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+            Training images of one kind.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : TangentOneClassSVM
+        """
         nu = check_number("nu", self.nu, 1e-9, 1)
         images = validate_images(self, X, self.image_shape, reset=True)
         gram = self._fit_gram(images)
         self.svm_ = OneClassSVM(nu=nu, kernel="precomputed").fit(gram)
-        self.offset_ = float(np.quantile(_scores_without_themselves(self.svm_, gram), nu))
+        self.offset_ = float(np.quantile(_scores_left_out(self.svm_, gram), nu))
         self._keep_support(self.svm_)
         return self
 
     def score_samples(self, X) -> np.ndarray:
-        """How usual images are: (n,), larger for more usual ones."""
+        """Return how usual images are: (n,), larger for more usual ones."""
         rows = self._gram_rows(X)
         return self.svm_.score_samples(rows)
 
     def decision_function(self, X) -> np.ndarray:
-        """Positive for usual images, negative for unusual ones: (n,)."""
+        """Return (n,) values that are positive for usual images and negative for unusual ones."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X) -> np.ndarray:
-        """1 for usual images, -1 for unusual ones."""
+        """Return 1 for usual images and -1 for unusual ones: (n,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _unfitted_kernel(self):
         return TangentDistance() if self.kernel is None else clone(self.kernel)
 
 
-def _scores_without_themselves(svm: OneClassSVM, gram: np.ndarray) -> np.ndarray:
-    """Scores (n,) of the training images without what each adds to its own: what a new image can reach."""
+def _scores_left_out(svm: OneClassSVM, gram: np.ndarray) -> np.ndarray:
+    """Scores (n,) of the training images without the contribution of each to its own, as for new images."""
     scores = svm.score_samples(gram)
     scores[svm.support_] -= svm.dual_coef_[0] * gram[svm.support_, svm.support_]
     return scores

@@ -10,17 +10,44 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_number
 from invariance.images import encode_labels, validate_images
-from invariance.transformations import Shifts
+from invariance.transformations import Identity, Shifts
+
+N_FOLDS = 5  # of the calibration, scikit-learn's default
 
 
 class VirtualSVC(ClassifierMixin, BaseEstimator):
-    """A support vector machine that has seen transformed versions of its support vectors.
+    """Support vector machine trained again on transformed versions of its support vectors.
 
     Parameters
     ----------
-    transformations : how the support vectors are transformed; None means shifts of one pixel.
-    kernel, C, gamma : of the support vector machine, see scikit-learn's `SVC`.
-    probability : whether to calibrate by cross-validation, for `predict_proba`; versions of one image stay together.
+    transformations : TransformationSet or None, default=None
+        Transformations of the support vectors; None means shifts of one pixel, or none for flat rows without
+        `image_shape`, which have no neighbouring pixels.
+    kernel : str or callable, default="rbf"
+        Kernel of flat images, see `SVC` of scikit-learn.
+    C : float, default=10.0
+        Regularisation of the support vector machine, see `SVC` of scikit-learn.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the kernel, see `SVC` of scikit-learn.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, see `SVC` of scikit-learn.
+    probability : bool, default=False
+        Whether to calibrate by cross-validation, for `predict_proba`; versions of one image stay together.
+    image_shape : tuple of int or None, default=None
+        Shape (h, w) or (h, w, c) of the images in flat rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes in sorted order.
+    n_first_support_ : int
+        Number of support vectors of the first machine, of which versions are made.
+    svc_ : SVC
+        Machine fitted to the versions.
+    image_shape_ : tuple of int
+        Shape of the training images.
+    n_features_in_ : int
+        Number of values of an image.
     """
 
     def __init__(
@@ -42,7 +69,19 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
         self.image_shape = image_shape
 
     def fit(self, X, y):
-        """Learn from images (n, h, w[, c]) or flat rows and their labels."""
+        """Fit a machine, transform its support vectors, and fit it again to their versions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, d)
+            Training images.
+        y : array-like of shape (n,)
+            Their classes.
+
+        Returns
+        -------
+        self : VirtualSVC
+        """
         images = validate_images(self, X, self.image_shape, reset=True)
         self.classes_, codes = encode_labels(y, len(images))
         first = self._machine().fit(images.reshape(len(images), -1), codes)
@@ -55,12 +94,12 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X) -> np.ndarray:
-        """How far on the side of each class an image lies: (n,) for two classes, else (n, K)."""
+        """Return how far on the side of each class images lie: (n,) for two classes, otherwise (n, n_classes)."""
         rows = self._flat(X)
         return self.svc_.decision_function(rows)
 
     def predict(self, X) -> np.ndarray:
-        """The class of every image: the most probable one, if probabilities were asked for."""
+        """Return the class of every image: the most probable one with probability=True."""
         rows = self._flat(X)
         if self.probability:
             return self.classes_[self.calibrated_.predict_proba(rows).argmax(axis=1)]
@@ -68,7 +107,7 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
 
     @available_if(lambda machine: bool(machine.probability))
     def predict_proba(self, X) -> np.ndarray:
-        """Probabilities (n, K) of the classes; `probability=True`."""
+        """Return the probabilities (n, n_classes) of the classes; probability=True only."""
         rows = self._flat(X)
         return self.calibrated_.predict_proba(rows)
 
@@ -82,16 +121,18 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
         return images.reshape(len(images), -1)
 
     def _transform(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All versions of images as rows, and which image each is of."""
-        phi = Shifts(1) if self.transformations is None else self.transformations
+        """Return all versions of images as rows, and the index of the image of each."""
+        phi = self.transformations
+        if phi is None:
+            phi = Shifts(1) if images.shape[1] > 1 else Identity()
         orbits = phi.operators(images.shape[1:]).apply(images)
         n, n_members = orbits.shape[:2]
         return orbits.reshape(n * n_members, -1), np.repeat(np.arange(n), n_members)
 
 
 def _calibrate(machine: SVC, rows: np.ndarray, codes: np.ndarray, owners: np.ndarray) -> CalibratedClassifierCV:
-    """A sigmoid fitted to decisions on images of which no version was learned from."""
-    n_folds = min(5, int(min(len(np.unique(owners[codes == code])) for code in np.unique(codes))))
+    """Fit sigmoids to decisions on images of which no version was trained on."""
+    n_folds = min(N_FOLDS, int(min(len(np.unique(owners[codes == code])) for code in np.unique(codes))))
     if n_folds < 2:
         raise ValueError("probability=True needs at least two support vectors of every class to be calibrated.")
     folds = list(StratifiedGroupKFold(n_folds).split(rows, codes, owners))

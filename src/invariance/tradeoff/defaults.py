@@ -53,7 +53,7 @@ def default_kernels(
 
 
 def _pixels(phi: Phi, common: dict[str, Any]) -> list[Any]:
-    distance = TangentDistance(Identity(), n_jobs=common["n_jobs"])
+    distance = TangentDistance(Identity(), blur=0.8, n_jobs=common["n_jobs"])
     if phi is None:
         return [ImageKernel(distance, SIDE, "pixels")]
     return [ImageKernel(JitteredDistance(phi, distance), SIDE, "pixels over Φ")]
