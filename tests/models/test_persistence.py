@@ -234,7 +234,7 @@ def test_rooms_of_models_are_found():
 
 def test_a_module_that_is_no_room_is_not_imported(monkeypatch):
     monkeypatch.setattr(_trusted.importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
-    for module in ("__main__", "_core.learned", "_version", "absent"):
+    for module in ("__main__", "_core.kernels", "_version", "absent"):
         assert not _trusted.is_library_class(f"invariance.{module}.Model")
 
 

@@ -54,7 +54,7 @@ class Jungle(Method):
             yield Drawing(
                 "winners_figure",
                 (model, classifier.squares([evaluation.images[row] for row in rows])),
-                "Top: some images. Middle: the version of each with the maximum response, and its transformation. Bottom: "
+                "Top: some images. Middle: the version of each with the maximum response. Bottom: "
                 "the filter and its response.",
             )
         yield Drawing(
