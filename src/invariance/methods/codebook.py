@@ -8,7 +8,7 @@ from invariance.codebooks import BagOfFeatures, CodebookClassifier, RandomWindow
 from invariance.descriptors import HslPatches
 from invariance.methods.exhibits import Drawing, Exhibit, Text
 from invariance.methods.method import Method, Treatment
-from invariance.methods.words import POOLED_SENTENCE, SHIFTS_SENTENCE
+from invariance.methods.words import BUILT_IN_SENTENCE, POOLED_SENTENCE, SHIFTS_SENTENCE
 from invariance.transformations import Shifts
 
 N_WINDOWS = 2000
@@ -26,6 +26,7 @@ class Codebook(Method):
     purpose = "objects anywhere in images, and digits; not for textures"
     takes_squares = False
     exact_sentence = POOLED_SENTENCE
+    built_in_sentence = BUILT_IN_SENTENCE
     rank = 20
 
     def treat(self, part):

@@ -22,6 +22,7 @@ class Hierarchy(Method):
     name = "hierarchy"
     summary = "responses to templates, layer upon layer, pooled over Φ"
     purpose = "features without labels; where there are enough labels, other methods are more accurate"
+    built_in_sentence = "Responses are pooled over all positions in an image."
     exact_sentence = "Responses are pooled by their maximum over all members of the set."
     rank = 35
 

@@ -130,6 +130,8 @@ class Method(ABC):
         What it ignores if Φ is not given.
     exact_sentence : str
         How it computes with the members of a set; empty if it cannot.
+    built_in_sentence : str
+        What it ignores whatever Φ is; empty if there is nothing.
     max_images : int
         The largest training set it accepts.
     min_side : int
@@ -153,6 +155,7 @@ class Method(ABC):
     purpose: ClassVar[str]
     default_phi: ClassVar[TransformationSet] = Identity()
     exact_sentence: ClassVar[str] = ""
+    built_in_sentence: ClassVar[str] = ""
     max_images: ClassVar[int] = 10_000
     min_side: ClassVar[int] = 1
     auto_min_side: ClassVar[int] = 1
@@ -214,6 +217,8 @@ class Method(ABC):
 
     def _plan_factor(self, factor: TransformationSet) -> list[PartPlan]:
         if isinstance(factor, Identity):
+            if self.built_in_sentence:
+                return [PartPlan(factor, Treatment.BUILT_IN, f"Nothing else is ignored. {self.built_in_sentence}")]
             return [PartPlan(factor, Treatment.EXACT, "Nothing is ignored.")]
         if isinstance(factor, Illumination):
             sentence = "Every image is divided by its own blur and standardized before anything else."
@@ -231,7 +236,7 @@ class Method(ABC):
         if not lost:
             return ""
         listed = " and ".join(format_transformations(part, getattr(part, "border", None)) for part in lost)
-        return f" Φ replaces the default of the method: {listed} is no longer ignored."
+        return f" Φ replaces the default of the method: {listed} {'is' if len(lost) == 1 else 'are'} no longer ignored."
 
 
 # Treatments that leave nothing of a factor for the estimator to compute.

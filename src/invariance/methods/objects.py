@@ -8,7 +8,7 @@ from invariance.methods.exhibits import Drawing, Exhibit, Text
 from invariance.methods.method import Method, Treatment
 from invariance.methods.neighbours import show_similar
 from invariance.methods.preparation import Facts
-from invariance.methods.words import POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
+from invariance.methods.words import BUILT_IN_SENTENCE, POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
 from invariance.tradeoff import FeatureKernel, TradeoffClassifier
 from invariance.transformations import Shifts, TransformationSet
 
@@ -23,6 +23,7 @@ class Objects(Method):
     summary = "words of shapes and colours, weighed for each class"
     purpose = "objects in photographs of at least 64 pixels per side; not for faces or digits"
     exact_sentence = POOLED_SENTENCE
+    built_in_sentence = BUILT_IN_SENTENCE
     max_images = 3000
     min_side = auto_min_side = MIN_SIDE
     takes_squares = False

@@ -6,7 +6,7 @@ from invariance.descriptors import MaximumResponses
 from invariance.methods.exhibits import Exhibit, Text
 from invariance.methods.method import Method, Treatment
 from invariance.methods.neighbours import show_similar
-from invariance.methods.words import POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
+from invariance.methods.words import BUILT_IN_SENTENCE, POOLED_SENTENCE, SHIFTS_SENTENCE, word_kernel
 from invariance.tradeoff import TradeoffClassifier
 from invariance.transformations import Rotations, Shifts
 from invariance.transformations.sets import product_of
@@ -23,6 +23,7 @@ class Texture(Method):
     purpose = "textures at any angle; not for anything with a layout"
     default_phi = Rotations(24)
     exact_sentence = POOLED_SENTENCE
+    built_in_sentence = BUILT_IN_SENTENCE
     max_images = 3000
     auto_min_side = 64
     is_grey = True

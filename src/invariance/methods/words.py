@@ -7,6 +7,7 @@ from invariance.tradeoff import FeatureKernel
 from invariance.transformations import TransformationSet
 
 POOLED_SENTENCE = "Words are counted over all members of the set, at the same places for each."
+BUILT_IN_SENTENCE = "Where words occur in an image does not matter."
 SHIFTS_SENTENCE = "Words are counted wherever they occur; only what enters at the border changes."
 
 
