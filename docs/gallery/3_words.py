@@ -1,8 +1,4 @@
 """
-
-Images of any size become bags of visual words: random windows are described, a forest of randomized trees assigns words
-to them, and the words are counted. The words also show *where* in an image a class is.
-=======
 Visual words, and where they are found
 ======================================
 

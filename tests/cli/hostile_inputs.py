@@ -70,13 +70,13 @@ def fill(folder: Path, kinds=("level", "upright"), n=3) -> Path:
 
 def put_inputs(world: Path) -> None:
     """Good inputs, two models, and every bad input that `test_malformed.py` names, in a folder."""
-    fill(world / "images")
+    fill(world / "photos")
     for name in ("images", "masks"):
         (world / name).mkdir()
     cells = np.random.default_rng(1).integers(0, 2, (6, 6)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
     Image.fromarray(200 * cells).save(world / "images" / "a.png")
     Image.fromarray(cells).save(world / "masks" / "a.png")
-    assert main(["fit", str(world / "images"), "-o", str(world / "m.inv"), "--method", "codebook"]) == 0
+    assert main(["fit", str(world / "photos"), "-o", str(world / "m.inv"), "--method", "codebook"]) == 0
     arguments = ["fit-pixels", str(world / "images"), str(world / "masks"), "-o", str(world / "p.inv")]
     assert main([*arguments, "--patch-size", "5", "--pixels", "200", "--rounds", "1"]) == 0
     put_bad_images(world)

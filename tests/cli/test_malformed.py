@@ -39,7 +39,7 @@ def assert_one_clear_line(captured, named: str, cure: str) -> None:
     assert end == ""
 
 
-FIT = ["fit", "images", "-o", "x.inv"]
+FIT = ["fit", "photos", "-o", "x.inv"]
 PIXEL = ["fit-pixels", "images", "masks", "-o", "x.inv"]
 PREDICT = ["predict", "m.inv"]
 SEGMENT = ["segment", "p.inv"]
@@ -91,7 +91,7 @@ MALFORMED = {
     "model cut off": (["segment", "cut.inv", "a.png", "-o", "new"], "cut.inv", "again"),
     "model without its beginning": (["predict", "headless.inv", "a.png"], "headless.inv", "again"),
     "model with one other bit": (["explain", "flipped.inv", "-o", "x.html"], "flipped.inv", "again"),
-    "another zip": (["evaluate", "other.inv", "images"], "other.inv", "again"),
+    "another zip": (["evaluate", "other.inv", "photos"], "other.inv", "again"),
     "zip bomb": (["predict", "bomb.inv", "a.png"], "bomb.inv", "more than allowed"),
     "zip bomb in a model": (["predict", "nested-bomb.inv", "a.png"], "nested-bomb.inv", "more than a model may have"),
     "torn zip in a model": (["explain", "torn.inv", "-o", "x.html"], "torn.inv", "again"),
@@ -102,7 +102,7 @@ MALFORMED = {
     "model of tomorrow": (["predict", "future.inv", "a.png"], "99", "Upgrade"),
     "another estimator": (["predict", "linear.inv", "a.png"], "LogisticRegression", "invariance fit"),
     "another estimator, explained": (["explain", "linear.inv", "-o", "x.html"], "LogisticRegression", "invariance fit"),
-    "model of pixels for images": (["evaluate", "p.inv", "images"], "JungleSegmenter", "invariance fit"),
+    "model of pixels for images": (["evaluate", "p.inv", "photos"], "JungleSegmenter", "invariance fit"),
     "model of images for pixels": (["segment", "m.inv", "a.png", "-o", "new"], "ImageClassifier", "fit-pixels"),
     "image as a model": (["predict", "a.png", "a.png"], "a.png", "again"),
     "folder as a model": (["predict", "folder.inv", "a.png"], "folder.inv", "Name a file"),
@@ -115,37 +115,33 @@ MALFORMED = {
     "even patches": ([*PIXEL, "--patch-size", "4"], "4", "Try 5"),
     "patches beyond memory": ([*PIXEL, "--patch-size", "999999"], "memory", "smaller"),
     "everything unlabelled but one class": ([*PIXEL, "--unlabelled", "0"], "1", "another class"),
-    "ending of another program": (["fit", "images", "-o", "x.pkl"], "x.pkl", ".inv"),
-    "model into no folder": (["fit", "images", "-o", "no/x.inv"], "'no'", "Create it"),
-    "model onto a folder": (["fit", "images", "-o", "folder.inv"], "folder.inv", "Name a file"),
+    "ending of another program": (["fit", "photos", "-o", "x.pkl"], "x.pkl", ".inv"),
+    "model into no folder": (["fit", "photos", "-o", "no/x.inv"], "'no'", "Create it"),
+    "model onto a folder": (["fit", "photos", "-o", "folder.inv"], "folder.inv", "Name a file"),
     "table into no folder": ([*PREDICT, "a.png", "-o", "no/x.csv"], "'no'", "Create it"),
     "table onto a folder": ([*PREDICT, "a.png", "-o", "folder.csv"], "folder.csv", "Name a file"),
     "report onto a folder": (["explain", "m.inv", "-o", "folder.html"], "folder.html", "Name a file"),
-    "figure of another kind": (["advise", "images", "--figure", "x.bmp"], "x.bmp", ".png"),
+    "figure of another kind": (["advise", "photos", "--figure", "x.bmp"], "x.bmp", ".png"),
     "results onto a file": ([*SEGMENT, "a.png", "-o", "notes"], "'notes'", "Name a folder"),
     "result onto a folder": ([*SEGMENT, "a.png", "-o", "taken"], "taken/a.png", "Name a file"),
     "result onto its image": ([*SEGMENT, "a.png", "-o", "."], "a.png", "another folder"),
     "unknown invariance": ([*FIT, "--invariant-to", "tides"], "'tides'", "rotations"),
-    "no invariance": (["compare", "images", "--invariant-to", ""], "''", "rotations"),
+    "no invariance": (["compare", "photos", "--invariant-to", ""], "''", "rotations"),
     "too many rotations": ([*FIT, "--invariant-to", "rotations:99999999"], "99999999", "at most"),
     "shifts of half pixels": ([*PIXEL, "--invariant-to", "shifts:2.5"], "2.5", "whole number"),
     "unknown method": ([*FIT, "--method", "deep"], "--method", "jungle"),
-    "unknown methods": (["compare", "images", "--methods", "jungle,deep"], "'deep'", "jungle"),
+    "unknown methods": (["compare", "photos", "--methods", "jungle,deep"], "'deep'", "jungle"),
     **{f"budget {budget}": ([*FIT, "--budget", budget], "--budget", "equal to 1") for budget in ("0", "-1", "nan")},
-    "budget without end": (["compare", "images", "--budget", "inf"], "inf", "budget must be a number"),
-    "budget in words": (["advise", "images", "--budget", "ten"], "--budget", "valid number"),
+    "budget without end": (["compare", "photos", "--budget", "inf"], "inf", "budget must be a number"),
+    "budget in words": (["advise", "photos", "--budget", "ten"], "--budget", "valid number"),
     **{
         f"no threads, {arguments[0]}": ([*arguments, "--jobs", "0"], "got 0", "-1 for all cores")
         for arguments in (
             [*FIT, "--method", "codebook"], PIXEL, [*PREDICT, "a.png"], [*SEGMENT, "a.png", "-o", "new"],
-            ["evaluate", "m.inv", "images"], [*ON, "images"], ["compare", "images"], ["advise", "images"],
+            ["evaluate", "m.inv", "photos"], [*ON, "photos"], ["compare", "photos"], ["advise", "photos"],
         )
     },
     "seed too large": ([*FIT, "--seed", str(2**32)], "--seed", str(2**32 - 1)),
-    "no such experiment": (["reproduce", "nothing"], "'nothing'", "yale_faces"),
-    "experiment and list": (["reproduce", "yale_faces", "--list"], "--list", "name one"),
-    "experiments into no folder": (["reproduce", "--all", "-o", "no"], "'no'", "Create it"),
-    "experiment of no runs": (["reproduce", "yale_faces", "--runs", "0"], "--runs", "equal to 1"),
 }  # fmt: skip
 
 
@@ -256,16 +252,16 @@ def forbidden(path: Path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["compare", "images", "--methods", "codebook", "--budget", "1"], "images"),
-        (["fit", "images", "-o", "locked/x.inv", "--method", "codebook"], "locked"),
-        (["evaluate", "m.inv", "images"], "m.inv"),
+        (["compare", "photos", "--methods", "codebook", "--budget", "1"], "photos"),
+        (["fit", "photos", "-o", "locked/x.inv", "--method", "codebook"], "locked"),
+        (["evaluate", "m.inv", "photos"], "m.inv"),
         (["predict", "m.inv", "a.png"], "a.png"),
         (["segment", "p.inv", "a.png", "-o", "locked"], "locked"),
         (["explain", "m.inv", "-o", "locked/x.html"], "locked"),
     ],
 )
 def test_what_permissions_forbid_is_one_clear_line(arguments, named, world, tmp_path, monkeypatch, capfd):
-    for name in ("images", "m.inv", "p.inv", "a.png"):
+    for name in ("photos", "m.inv", "p.inv", "a.png"):
         (shutil.copytree if (world / name).is_dir() else shutil.copy)(world / name, tmp_path / name)
     for name in ("locked", "open"):
         (tmp_path / name).mkdir()

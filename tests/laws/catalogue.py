@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 
 import invariance
 from invariance.codebooks import BagOfFeatures, RandomWindows
@@ -144,6 +145,8 @@ PYRAMID = GradientPyramid(n_bins=8, levels=2)
 # Settings for scikit-learn's own checks, whose samples are rows of a few features.
 ROW_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ClusteringForest": [{"n_trees": 2, "n_leaves": 20}, {"n_trees": 2, "n_leaves": None, "max_trials": "sqrt"}],
+    "FeatureKernel": [{"transformer": StandardScaler(), "distance": "euclidean"}],
+    "ImageKernel": [{"kernel": TangentDistance()}],
     "InvariantFeatures": [{"n_jungles": 2, **JUNGLE}],
     # A row of two or three features is no image in which a shift by one pixel, the default, would not matter.
     "JitteredDistance": [{"transformations": Brightness(3, limit=0.02)}],
@@ -156,7 +159,7 @@ ROW_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "NeuralResponse": [{}, {"layers": [Layer(1, n_templates=5)], "kernel": "gaussian", "pooling": "mean"}],
     "TangentOneClassSVM": [{}, {"kernel": TangentVectorKernel(form="distribution"), "nu": 0.3}],
     "TangentSVC": [{}, {"kernel": TangentVectorKernel(form="sum", method="difference")}],
-    "TradeoffClassifier": [{"kernels": [ImageKernel(TangentDistance())]}],
+    "TradeoffClassifier": [{"kernels": [ImageKernel(TangentDistance())], "C": 10.0}],
     "TradeoffKernel": [{"kernels": [TangentDistance(), TangentVectorKernel(form="distribution")]}],
     "TreeClassifier": [{"max_depth": 4, "max_steps": 20}],
     "VirtualSVC": [{"transformations": Brightness(3, limit=0.1)}],
@@ -172,7 +175,9 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ClusteringForest": [{"n_trees": 3, "n_leaves": 20}],
     "CodebookClassifier": [{"bag": BagOfFeatures(sampler=RandomWindows(60, 20))}],
     "DerivedKernel": [{"response": A_RESPONSE}],
+    "FeatureKernel": [{"transformer": PYRAMID}],
     "GradientPyramid": [{"n_bins": 8, "levels": 2}],
+    "ImageKernel": [{"kernel": TangentDistance()}],
     "ImageClassifier": [{"method": "tangent"}],
     "InvariantFeatures": [{"transformations": Rotations(3), "n_jungles": 3, "extremes": "both", "rank": 24, **JUNGLE}],
     "JitteredDistance": [{"transformations": Shifts(1)}],
@@ -207,8 +212,6 @@ TASKS = {"ClusteringForest": "rows", "KMeansCodebook": "rows", "JungleSegmenter"
 
 SPECIFICATION_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "BagKernel": [{}, {"kind": "intersection"}],
-    "FeatureKernel": [{"transformer": PYRAMID}],
-    "ImageKernel": [{"kernel": TangentDistance()}],
     "Layer": [{"size": 3}],
 }
 SPECIFICATIONS = make_all(SPECIFICATION_CLASSES, SPECIFICATION_SETTINGS)

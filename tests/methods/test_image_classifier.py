@@ -153,7 +153,7 @@ def test_more_images_than_a_method_takes_are_refused_with_a_cure():
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (np.zeros((8, 8)), "a sequence of images .* got shape .8, 8.. Put a single image in a list"),
+        (np.zeros((8, 8)), "a sequence of images .* got one array of shape .8, 8.. Put a single image in a list"),
         ([np.zeros((8, 8)), np.zeros(8)], "image 1 must be"),
         ([np.zeros((8, 8)), np.full((8, 8), np.nan)], "image 1 holds NaN"),
     ],

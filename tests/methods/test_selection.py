@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from invariance.datasets import make_glyphs
-from invariance.methods import Trial, draw_folds, get_method, method_names, select_method, selection
-from invariance.methods.selection import Basis, Cause
+from invariance.methods import Trial, draw_folds, get_method, method_names, select_method
+from invariance.methods import contest as module
+from invariance.methods.decisions import Basis, Cause
 from invariance.methods.trial import Forecast, Timing
 
 
@@ -58,8 +59,8 @@ def world(monkeypatch):
         seconds = seconds_to_fit(name, len(training))
         return Trial(name, classifier, probabilities, is_right, is_judged, seconds, speed.image)
 
-    monkeypatch.setattr(selection, "cross_validate", cross_validate)
-    monkeypatch.setattr(selection, "time", SimpleNamespace(monotonic=lambda: world.now))
+    monkeypatch.setattr(module, "cross_validate", cross_validate)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: world.now))
     world.seconds_to_fit = seconds_to_fit
     return world
 
@@ -175,14 +176,14 @@ def test_textures_are_for_large_images(world):
 
 
 def test_a_method_that_fails_is_left_out_and_says_why(world, monkeypatch):
-    works = selection.cross_validate
+    works = module.cross_validate
 
     def fail(name, *rest):
         if name == "codebook":
             raise ValueError("no window fits.")
         return works(name, *rest)
 
-    monkeypatch.setattr(selection, "cross_validate", fail)
+    monkeypatch.setattr(module, "cross_validate", fail)
     selected = select_method(*task(100))
     assert causes(selected)["codebook"] == Cause.FAILED
     assert "no window fits." in selected.reason
@@ -192,7 +193,7 @@ def test_if_all_methods_fail_the_error_says_why(world, monkeypatch):
     def fail(name, *rest):
         raise ValueError(f"{name} is ill")
 
-    monkeypatch.setattr(selection, "cross_validate", fail)
+    monkeypatch.setattr(module, "cross_validate", fail)
     with pytest.raises(ValueError, match="no method could learn .* jungle: it failed: jungle is ill"):
         select_method(*task(100))
 

@@ -458,8 +458,8 @@ def test_an_image_classifier_of_another_version_is_refused(path):
     model = ImageClassifier("hierarchy", random_state=0)
     model.fit(np.random.default_rng(0).random((4, 16, 16)), ["a", "a", "b", "b"])
     save(model, path)
-    del model.phi_
-    assert "it lacks phi_" in refusal(save, model, path)
+    del model.facts_
+    assert "it lacks facts_" in refusal(save, model, path)
 
 
 def test_forged_sparse_indices_are_refused(path):

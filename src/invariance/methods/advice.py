@@ -65,7 +65,7 @@ def advise(
     budget : float, default=120
         Seconds; what does not fit is listed as not tried.
     max_images : int, default=1000
-        At most about so many images are drawn.
+        Draw about this many images at random if there are more.
     random_state : int, default=0
     n_jobs : int or None, default=None
 

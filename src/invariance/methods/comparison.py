@@ -147,7 +147,7 @@ def compare(
     budget : float, default=300
         Seconds.
     max_images : int, default=1000
-        At most about so many images are drawn.
+        Draw about this many images at random if there are more.
     random_state : int, default=0
     n_jobs : int or None, default=None
 

@@ -68,7 +68,7 @@ def draw_folds(labels: Any, n_folds: int = 5, max_images: int | None = None, see
     labels : array-like of shape (n,)
     n_folds : int, default=5
     max_images : int or None, default=None
-        Draw at most about so many images at random.
+        Draw about this many images at random if there are more.
     seed : int, default=0
     """
     classes, codes = encode_labels(labels)

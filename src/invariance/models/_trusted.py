@@ -13,6 +13,7 @@ import pkgutil
 import zipfile
 from collections.abc import Collection, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 # How skops may build a node. Functions are refused unless the caller passed them; methods, partials and operators
@@ -155,9 +156,8 @@ def is_model_room(room: str) -> bool:
 
 def _packages() -> set[str]:
     """Names of the packages of the library; modules such as `__main__` are not among them."""
-    import invariance
-
-    return {module.name for module in pkgutil.iter_modules(invariance.__path__) if module.ispkg}
+    library = Path(__file__).parents[1]
+    return {module.name for module in pkgutil.iter_modules([str(library)]) if module.ispkg}
 
 
 def _only_holds(kind: type) -> bool:
