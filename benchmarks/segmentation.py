@@ -134,7 +134,7 @@ def compare_with_patches(segmenter, image):
 
 
 def predict_patches(segmenter, image, rows, cols):
-    """Probabilities (n, K) of some pixels: filters applied to cut patches, and scikit-learn's own predictions."""
+    """Probabilities (n, K) of some pixels: filters applied to cut patches, and scikit-learn's own heads."""
     standard, description = StandardImage(image, segmenter.standardize), segmenter._description()
     own = features = description.at(standard, rows, cols)
     for number in range(1, len(segmenter.final_estimators_)):

@@ -88,8 +88,6 @@ def test_a_group_of_images_leaves_the_response_unchanged(phi, shape, pooling):
 @every_pooling
 @pytest.mark.parametrize("hop", [2, 3])
 @pytest.mark.parametrize("kernel", ["inner", "histogram", "gaussian", pytest.param(nearby, id="function")])
-    "kernel", ["inner", "histogram", "gaussian", nearby], ids=lambda kernel: getattr(kernel, "__name__", kernel)
-)
 def test_so_it_is_for_every_kernel_hop_and_embedding(kernel, hop, pooling):
     images = draw_for(kernel, (6, 9, 9, 3))
     phi = Rotations(4) * Reflections()

@@ -185,19 +185,19 @@ def _exact_eigenvectors(operators, altered, rank, seed):
 
 def _approximate_eigenvectors(operators, altered, rank, seed):
     """The same by randomised subspace iteration: M is only ever multiplied with a block of columns, never formed."""
-    # M commutes with a group, so a start that the group maps to itself stays so from step to step. In single precision
-    # rounding would undo that in the directions of little energy, and the largest response would not be exact.
-    group = _pixel_group(operators)
-    precision = np.float32 if len(group) == 1 else np.float64
-    altered = [part[:: -(-len(part) // N_APPROXIMATE)].astype(precision, copy=False) for part in altered]
+    altered = [part[:: -(-len(part) // N_APPROXIMATE)] for part in altered]
+    group = _pixel_group(operators.stacks[0])
+    # Where the members of a stack are that group, the mean over it that follows makes one of them do for all.
+    chosen = [stack.matrices[: 1 if _is_same_group(stack, group) else None] for stack in operators.stacks]
 
     def multiply(columns):
         product = np.zeros_like(columns)
-        for stack, part in zip(operators.stacks, altered, strict=True):
-            for matrix in stack.matrices:
-                responses = part @ _on_pixels(matrix.T, columns).astype(precision, copy=False)
-                product += _on_pixels(matrix, (part.T @ responses).astype(np.float64, copy=False))
-        return product / (len(operators) * len(altered[0]))
+        for stack, matrices, part in zip(operators.stacks, chosen, altered, strict=True):
+            for matrix in matrices:
+                responses = part @ _on_pixels(matrix.T, columns).astype(np.float32)
+                weight = len(stack) // len(matrices)
+                product += weight * _on_pixels(matrix, (part.T @ responses).astype(np.float64))
+        return _equivariant(group, columns, product / (len(operators) * len(altered[0])))
 
     n_values = altered[0].shape[1]
     width = min(rank + OVERSAMPLING, n_values)
@@ -205,7 +205,10 @@ def _approximate_eigenvectors(operators, altered, rank, seed):
     columns = linalg.qr(np.concatenate([_on_pixels(matrix, start) for matrix in group], axis=1), mode="economic")[0]
     for _ in range(POWER_STEPS):
         columns = linalg.qr(multiply(columns), mode="economic")[0]
-    values, rotation = linalg.eigh(columns.T @ multiply(columns))
+    projected = columns.T @ multiply(columns)
+    if len(group) > 1:
+        projected = 0.5 * (projected + projected.T)  # eigh reads one half, which alone does not commute with the group
+    values, rotation = linalg.eigh(projected)
     return np.maximum(values[::-1][:rank], 0), (columns @ rotation[:, ::-1])[:, :rank], _trace(operators, altered)
 
 
@@ -218,16 +221,40 @@ def _trace(operators, altered):
     return energy / len(operators)
 
 
-def _pixel_group(operators):
+def _pixel_group(stack):
     """List the members that only permute pixels, if these form a group; otherwise the identity alone."""
-    matrices = operators.stacks[0].matrices
-    pixels = np.arange(matrices[0].shape[0])
-    found = {}
-    for matrix in matrices:
-        is_permutation = np.array_equal(matrix.indptr, np.append(pixels, len(pixels)))
-        if is_permutation and np.allclose(matrix.data, 1) and np.array_equal(np.sort(matrix.indices), pixels):
-            found[matrix.indices.astype(np.int64).tobytes()] = matrix
+    found = {order: matrix for matrix in stack.matrices if (order := _permutation(matrix)) is not None}
     orders = [np.frombuffer(order, np.int64) for order in found]
     if found and all(first[second].tobytes() in found for first in orders for second in orders):
         return list(found.values())
-    return [sparse.identity(len(pixels), format="csr")]
+    return [sparse.identity(stack.matrices[0].shape[0], format="csr")]
+
+
+def _is_same_group(stack, group):
+    """Tell whether the members of a stack are those of a group of more than one member."""
+    return len(group) > 1 and {_permutation(matrix) for matrix in stack.matrices} == set(map(_permutation, group))
+
+
+def _permutation(matrix):
+    """Return the order of pixels that a matrix makes, as bytes; None if it does more than permute pixels."""
+    pixels = np.arange(matrix.shape[0])
+    is_permutation = np.array_equal(matrix.indptr, np.append(pixels, len(pixels))) and np.allclose(matrix.data, 1)
+    if not is_permutation or not np.array_equal(np.sort(matrix.indices), pixels):
+        return None
+    return matrix.indices.astype(np.int64).tobytes()
+
+
+def _equivariant(group, columns, product):
+    """Average a product M C over a group that permutes pixels, so that it commutes with the group.
+
+    If the group maps the span of the orthonormal columns C to itself, S_t C = C G_t with G_t = Cᵀ S_t C, and the mean
+    of S_tᵀ M S_t C over the group is that of S_tᵀ (M C) G_t. It commutes in double precision also where M C was
+    computed in single precision. The span is then mapped to itself after every step, without which the largest response
+    over a group would be invariant only approximately.
+    """
+    if len(group) == 1:
+        return product
+    mean = np.zeros_like(product)
+    for matrix in group:
+        mean += _on_pixels(matrix.T, product @ (columns.T @ _on_pixels(matrix, columns)))
+    return mean / len(group)
