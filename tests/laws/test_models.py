@@ -44,7 +44,7 @@ SEED_HAS_NO_EFFECT = {
 
 def answer(model, X):
     """The most detailed prediction of a model."""
-    for name in ("predict_proba", "decision_function", "score_samples", "transform"):
+    for name in ("predict_proba", "decision_function", "score_samples", "transform", "rows"):
         if hasattr(model, name):
             return getattr(model, name)(X)
     if is_kernel(type(model)):

@@ -110,4 +110,4 @@ def test_normalized_means_that_images_are_normalized_first(name):
     images, labels = images_of(name)
     classifier = ImageClassifier(name, Illumination((4,)))
     classifier.facts_ = learn_facts(images, labels)
-    np.testing.assert_allclose(classifier.prepare(images[:1])[0], classifier.prepare([0.4 * images[0]])[0], atol=1e-4)
+    np.testing.assert_allclose(classifier.prepare(images[:1])[0], classifier.prepare([0.4 * images[0]])[0], atol=5e-3)
