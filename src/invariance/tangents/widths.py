@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.svm import SVC
 
+from invariance._core.parallel import one_blas_thread
 from invariance.tangents.psd import PsdCorrection
 
 # Multiples of the usual width that are tried, the usual one first: steps of √2 over a factor of 8. Widths beyond are
@@ -78,7 +79,8 @@ class WidthSearch:
 
     def best(self, grams: Iterable[np.ndarray]) -> int:
         """Index of the Gram matrix (m, m) to take: the first, unless another one has a clearly lower error."""
-        wrong = np.array([self._is_wrong(K) for K in grams])
+        with one_blas_thread():  # many small matrices: threads would cost more than they save
+            wrong = np.array([self._is_wrong(K) for K in grams])
         best = int(wrong.sum(axis=1).argmin())
         gain = wrong[0] - wrong[best]
         # Under equal errors the sum of n differences of ±1 has mean 0 and standard deviation √n.
