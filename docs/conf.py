@@ -10,6 +10,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 from commands import commands_page  # noqa: E402
 from links import LinkWords  # noqa: E402
 from papers import papers_page  # noqa: E402
+from plans import plans_page  # noqa: E402
 from reference import reference_page, skip_foreign  # noqa: E402
 
 import invariance  # noqa: E402
@@ -65,7 +66,12 @@ def write_generated(app: Any, config: Any) -> None:
     """Write what is derived from the package, the commands and the bibliography, before Sphinx looks for pages."""
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
-    pages = {"commands.md": commands_page(), "papers.md": papers_page(), "reference.rst": reference_page()}
+    pages = {
+        "commands.md": commands_page(),
+        "papers.md": papers_page(),
+        "plans.md": plans_page(),
+        "reference.rst": reference_page(),
+    }
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
 

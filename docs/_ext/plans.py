@@ -1,0 +1,21 @@
+"""The methods and what each does with every transformation, generated from the registry and the sets."""
+
+from invariance.methods import get_methods
+from invariance.transformations.parsing import WORDS, parse_transformations
+
+
+def plans_page() -> str:
+    """Two tables in Markdown: what the methods are for, and their treatment of every set."""
+    methods = get_methods()
+    about = ["| method | how it works | for | images at most | pixels per side at least |", "|---|---|---|---|---|"]
+    about += [f"| `{m.name}` | {m.summary} | {m.purpose} | {m.max_images:,} | {m.min_side} |" for m in methods]
+    head = ["| Φ | " + " | ".join(f"`{method.name}`" for method in methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    texts = sorted({kind.text_form.example for kind in WORDS.values()} | {"rotations:5:15"})
+    rows = [f"| `{text}` | {' | '.join(_treatment(method, text) for method in methods)} |" for text in texts]
+    return "\n".join([*about, "", *head, *rows, ""])
+
+
+def _treatment(method, text: str) -> str:
+    """The treatments of the parts of a set, each once."""
+    parts = method.plan(parse_transformations(text)).parts
+    return ", ".join(dict.fromkeys(str(part.treatment) for part in parts))
