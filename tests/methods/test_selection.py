@@ -221,6 +221,12 @@ def test_a_forecast_passes_through_what_was_measured_and_grows_as_it_should():
     assert forecast.fold((np.arange(100), np.arange(30))) == pytest.approx(102 + 30 * 1.0)
 
 
+def test_what_does_not_grow_is_not_multiplied():
+    forecast = Forecast(growth=1, startup=0.5)
+    forecast.timings.append(Timing(10, 4.0, 0.1))
+    assert forecast.fit(40) == pytest.approx(2 + 2 * 4)
+
+
 def test_a_slow_first_trial_does_not_make_a_forecast_of_no_growth():
     forecast = Forecast(growth=1)
     forecast.timings += [Timing(10, 5.0, 0.1), Timing(100, 2.0, 0.1)]  # the first loaded compiled code

@@ -33,7 +33,7 @@ class Contest:
         self.classifiers = {name: ImageClassifier(name, phi, n_jobs=n_jobs, random_state=seed) for name in self.methods}
         self.left_out = {out.method: out for out in left_out}
         self.budget, self.deadline = budget, time.monotonic() + budget
-        self.forecasts = {name: Forecast(method.growth) for name, method in self.methods.items()}
+        self.forecasts = {name: Forecast(method.growth, method.startup) for name, method in self.methods.items()}
         self.contenders = [name for name, method in self.methods.items() if not method.combines]
         self.combining = [name for name, method in self.methods.items() if method.combines]
         self.trials: dict[str, Trial] = {}

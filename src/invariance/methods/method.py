@@ -144,6 +144,8 @@ class Method(ABC):
         Whether it sees images as squares of one size (32 pixels) or as they are.
     growth : int
         The power of the number of images that the time to fit grows with.
+    startup : float
+        Share of the time to fit some dozens of images that does not depend on their number.
     rank : int
         Methods with a lower rank are tried first.
     combines : float
@@ -162,6 +164,7 @@ class Method(ABC):
     is_grey: ClassVar[bool] = False
     takes_squares: ClassVar[bool] = True
     growth: ClassVar[int] = 1
+    startup: ClassVar[float] = 0.0
     rank: ClassVar[int] = 50
     combines: ClassVar[float] = 0.0
 

@@ -28,6 +28,7 @@ class Texture(Method):
     auto_min_side = 64
     is_grey = True
     takes_squares = False
+    startup = 0.3  # measured: 3.4 s of 53, 15 s of 340 flowers
     rank = 50
 
     def treat(self, part):

@@ -149,18 +149,21 @@ class Forecast:
     ----------
     growth : int
         The power.
+    startup : float, default=0
+        Share of the first timing that does not depend on the number of images.
     """
 
-    def __init__(self, growth: int):
+    def __init__(self, growth: int, startup: float = 0.0):
         self.growth = growth
+        self.startup = startup
         self.timings: list[Timing] = []
 
     def fit(self, n_images: int) -> float:
-        """Return the seconds to fit: a + b n^growth through the last two timings, or proportional to the only one."""
+        """Return the seconds to fit: a + b n^growth through the last two timings, or proportional but for the startup."""
         last = self.timings[-1]
         ratio = n_images / last.n_images
         if len(self.timings) == 1:
-            return last.fit_seconds * ratio
+            return last.fit_seconds * (self.startup + (1 - self.startup) * ratio)
         before = self.timings[-2]
         growing = (last.fit_seconds - before.fit_seconds) / (1 - (before.n_images / last.n_images) ** self.growth)
         growing = min(max(growing, MIN_GROWING_SHARE * last.fit_seconds), last.fit_seconds)
