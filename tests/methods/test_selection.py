@@ -159,7 +159,7 @@ def test_a_method_far_ahead_may_take_a_little_longer_than_the_budget_but_no_more
     world.speeds |= {
         name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in ("codebook", "jungle", "hierarchy", "tangent", "objects")
     }
-    world.speeds["texture"] = Speed(0.1, 0.25, 0.09, (0.99, 1.0))
+    world.speeds["texture"] = Speed(0.1, 0.3, 0.09, (0.99, 1.0))
     selected = select_method(*task(500, 128), budget=120)
     assert selected.method == "texture"
     assert selected.basis == Basis.FAR_AHEAD

@@ -159,7 +159,7 @@ class Forecast:
         self.timings: list[Timing] = []
 
     def fit(self, n_images: int) -> float:
-        """Return the seconds to fit: a + b n^growth through the last two timings, or proportional but for the startup."""
+        """Return the seconds to fit: a + b n^growth through the last two timings, or proportional after the startup."""
         last = self.timings[-1]
         ratio = n_images / last.n_images
         if len(self.timings) == 1:
