@@ -26,11 +26,15 @@ OUTDATED_NOTE = (
 def verdict_on(experiment: Experiment, result: Result | None) -> str:
     """The verdict in a few words."""
     if result is not None:
-        return "a rehearsal, no verdict" if result.is_quick else summarize(result.found.tables, experiment.claims)
+        return "a rehearsal, no verdict" if result.is_quick else _summary(experiment, result)
     absent = missing_data(experiment)
     if absent or (experiment.run is None and experiment.unavailable):
         return f"{DATA_MISSING}: {', '.join(absent) or experiment.unavailable}"
     return NOT_RUN
+
+
+def _summary(experiment: Experiment, result: Result) -> str:
+    return summarize(result.found.tables, experiment.claims, experiment.has_independent_runs)
 
 
 def rows_of(table: Table, is_quick: bool) -> list[list[str]]:
@@ -54,7 +58,10 @@ def _number(value: float, form: str) -> str:
 
 def claims_of(experiment: Experiment, result: Result) -> list[str]:
     """The paper's claims with their verdicts, one sentence per claim."""
-    judged = [(claim, *judge_claim(claim, result.found.tables)) for claim in experiment.claims]
+    judged = [
+        (claim, *judge_claim(claim, result.found.tables, experiment.has_independent_runs))
+        for claim in experiment.claims
+    ]
     return [f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen})." for claim, verdict, seen in judged]
 
 
