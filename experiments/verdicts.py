@@ -15,19 +15,20 @@ LEVEL = 0.05
 REACHED, BEATEN, NOT_REACHED, UNDECIDED = "reached", "beaten", "not reached", "undecided"
 NOT_JUDGED, DATA_MISSING, NOT_RUN = "not judged", "data missing", "not run"
 VERDICTS = (REACHED, BEATEN, NOT_REACHED, UNDECIDED, NOT_JUDGED, DATA_MISSING, NOT_RUN)
+CONFIDENCE = f"{100 * (1 - LEVEL):g} %"
 RULE = (
-    f"A figure of a paper is {REACHED} if the mean of our runs lies within {TOLERANCE:g} point of it; {BEATEN} if it is "
-    f"better by more than that, and over at least {MIN_RUNS} runs the {1 - LEVEL:.0%} interval of the mean lies on the "
-    f"better side of it, {UNDECIDED} if the interval does not or there are fewer runs; {NOT_REACHED} if it is worse by "
-    "more than that, or differs by more where neither direction is better. A claim compares two methods run by run on "
-    f"the same data, by the {1 - LEVEL:.0%} interval of their mean difference (paired t-test at {LEVEL:.0%}). One method "
-    f"is better than the other ({REACHED}) if the interval lies above 0, {NOT_REACHED} if it lies below 0. Two methods "
-    f"are level ({REACHED}) if the interval lies within {TOLERANCE:g} point of 0, {NOT_REACHED} if all of it is further "
-    f"away. Otherwise, or with fewer than {MIN_RUNS} runs, a claim is {UNDECIDED}; so is one that would be {REACHED} by "
-    "runs that share their training data, which are not independent. Random splits of one data set are counted as independent, though they share "
-    f"some images, so that the intervals are rather too narrow. Rows of 0 against 0 are {NOT_JUDGED}. Where the paper's "
-    f"data are not available, its figures are not judged ({DATA_MISSING}); its claims are judged on the data used "
-    "instead."
+    f"A figure of a paper is {REACHED} if the mean of our runs lies within {TOLERANCE:g} point of it. It is {BEATEN} if "
+    f"the mean is better by more than that and, over at least {MIN_RUNS} runs, the {CONFIDENCE} interval of the mean lies "
+    f"on the better side of it; {UNDECIDED} if the interval does not, or there are fewer runs. It is {NOT_REACHED} if the "
+    "mean is worse by more than that, or differs by more where neither direction is better. A claim compares two "
+    f"methods run by run on the same data, by the {CONFIDENCE} interval of their mean difference (a paired t-test at "
+    f"{100 * LEVEL:g} %). One method is better than the other ({REACHED}) if the interval lies above 0, {NOT_REACHED} if "
+    f"it lies below 0. Two methods are level ({REACHED}) if the interval lies within {TOLERANCE:g} point of 0, "
+    f"{NOT_REACHED} if all of it is further away. Otherwise, or with fewer than {MIN_RUNS} runs, a claim is {UNDECIDED}; "
+    f"so is one that would be {REACHED} by runs that share their training data, which are not independent. Random splits "
+    "of one data set are counted as independent, though they share some images, so that their intervals are rather too "
+    f"narrow. Rows of 0 against 0 are {NOT_JUDGED}. Where the paper's data are not available, its figures are not judged "
+    f"({DATA_MISSING}); its claims are judged on the data used instead."
 )
 
 
@@ -52,7 +53,7 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         if self.n_runs < 2:
             return f"{self.mean:.2f} in {self.n_runs} run"
-        return f"{self.mean:.2f}, {1 - LEVEL:.0%} interval {self.low:.2f} to {self.high:.2f}, {self.n_runs} runs"
+        return f"{self.mean:.2f}, {CONFIDENCE} interval {self.low:.2f} to {self.high:.2f}, {self.n_runs} runs"
 
 
 def interval_of(figures: np.ndarray) -> Interval:
@@ -116,7 +117,7 @@ def _judge_better(lead: Interval) -> str:
 
 def _judge_level(lead: Interval) -> str:
     """Whether a difference shows that two methods are level; "not reached" if they are shown not to be."""
-    if -TOLERANCE <= lead.low and lead.high <= TOLERANCE:
+    if lead.low >= -TOLERANCE and lead.high <= TOLERANCE:
         return REACHED
     return NOT_REACHED if lead.low > TOLERANCE or lead.high < -TOLERANCE else UNDECIDED
 

@@ -17,7 +17,7 @@ def outcome(figures, paper=10.0, method="ours"):
 
 
 def verdict_on_leads(leads, claim=CLAIM, **settings):
-    """The verdict where the error of "a" is smaller than that of "b" by these leads (n,), though runs differ by much."""
+    """The verdict where the error of "a" is smaller than that of "b" by these leads (n,)."""
     runs = np.linspace(20, 60, len(leads))
     table = Table("t", "lower", [outcome(runs - leads, method="a"), outcome(runs, method="b")])
     return judge_claim(claim, [table], **settings)[0]
@@ -134,4 +134,4 @@ def test_the_summary_counts_every_verdict():
 
 
 def test_the_page_states_the_numbers_of_the_rule():
-    assert all(words in RULE for words in ("within 1 point", "at least 5 runs", "95% interval", "t-test at 5%"))
+    assert all(words in RULE for words in ("within 1 point", "at least 5 runs", "95 % interval", "t-test at 5 %"))
