@@ -18,8 +18,8 @@ from invariance.report.figures import BLUE, INK, ORANGE
 QUICK_NOTE = "A rehearsal with very little data: its figures mean nothing, and there are no verdicts."
 OUTDATED = "outdated"
 OUTDATED_NOTE = (
-    "Outdated: the code or the settings of this experiment have changed since this run. Its figures are those of the "
-    "earlier code."
+    "Outdated: the code that this experiment runs through, or its settings, have changed since this run. Its figures "
+    "are those of the earlier code."
 )
 
 
@@ -98,8 +98,8 @@ def _opening(results: Mapping[str, Result]) -> str:
         "",
         RULE,
         "",
-        f'A result is marked "{OUTDATED}" if the code of its experiment has changed since the run. Changes in the '
-        "library itself are not detected.",
+        f'A result is marked "{OUTDATED}" if the code that it ran through, of the experiment or of the library, has '
+        "changed since the run; comments, docstrings and layout do not count.",
         "",
         "| experiment | source | verdicts | runs | seconds | CPU seconds |",
         "|---|---|---|---|---|---|",

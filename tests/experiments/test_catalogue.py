@@ -127,9 +127,11 @@ def run_otherwise(runs, seed, is_quick):
     return small_run(runs, seed, is_quick)
 
 
-def test_the_fingerprint_follows_what_an_experiment_imports():
-    used = results._modules_used(results._functions_used(EXPERIMENTS["low_rank_5"].run))
-    assert set(used) == {"experiments.low_rank", "experiments.sample_complexity"}
+def test_the_fingerprint_changes_with_the_code_that_is_reached(monkeypatch):
+    result = results.perform(SMALL)
+    reached = results.source_of(SMALL.run)
+    monkeypatch.setattr(results, "source_of", lambda function: {**reached, "invariance.jungles.growing": "x = 1"})
+    assert results.is_outdated(result, SMALL)
 
 
 def test_no_more_runs_than_there_are_splits():
