@@ -63,8 +63,9 @@ def source_of(function: Callable, folders: Mapping[str, Path] = FOLDERS) -> dict
 
 
 def _used_part(tree: ast.Module, name: str) -> ast.Module:
-    """The definition of a name and of all top-level names of the file that it uses, directly or not."""
-    defined = dict(_definitions(tree))
+    """The definition of a function and of all top-level names of the file that it uses, directly or not."""
+    inner = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name}
+    defined = {**inner, **dict(_definitions(tree))}
     used, waiting = {name}, [name]
     while waiting:
         names = {node.id for node in ast.walk(defined[waiting.pop()]) if isinstance(node, ast.Name)}
