@@ -15,7 +15,7 @@ from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import Experiment
 from experiments.outcome import Outcome, Table
 from experiments.quotations import PAPERS, QUOTATIONS, Quotation
-from experiments.results import Result, read_result
+from experiments.results import Result, command_of, read_result
 from experiments.verdicts import (
     MIN_RUNS,
     NOT_REACHED,
@@ -130,8 +130,7 @@ def source_of_figures(result: Result, page: Path) -> str:
     """A link to the stored result, and the command that makes it."""
     above = "../" * (len(page.parts) - 1)
     link = f"{above}{RESULTS / result.name}.json" if page.name == "README.md" else f"../reproductions.md#{result.name}"
-    seed = f" --seed {result.seed}" if result.seed else ""
-    return f"[{result.name}]({link}), `python -m experiments {result.name} --runs {result.runs}{seed}`"
+    return f"[{result.name}]({link}), `{command_of(result)}`"
 
 
 def _row(quoted: Quotation, results: Results, page: Path) -> list[str]:

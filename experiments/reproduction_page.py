@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import Experiment, missing_data
 from experiments.outcome import Outcome, Plot, Table
-from experiments.results import Result, is_outdated
+from experiments.results import Result, command_of, is_outdated
 from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
 from invariance._core.files import atomic_path
 from invariance.report import save_figure
@@ -138,7 +138,7 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
         parts.append(
             f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
             f"{result.finished}, invariance {result.version}, {result.machine}. "
-            f"Command: `python -m experiments {experiment.name} --runs {result.runs}`"
+            f"Stored in `results/{experiment.name}.json`. Command: `{command_of(result)}`"
         )
     if experiment.others:
         listed = ", ".join(f"{name} {figure:g}" for name, figure in experiment.others.items())

@@ -91,6 +91,12 @@ def is_outdated(result: Result, experiment: Experiment) -> bool:
     return not is_current(result, experiment, result.runs, result.seed or 0, result.is_quick)
 
 
+def command_of(result: Result) -> str:
+    """The command that repeats a result."""
+    seed = f" --seed {result.seed}" if result.seed else ""
+    return f"python -m experiments {result.name} --runs {result.runs}{seed}"
+
+
 def write_result(result: Result, folder: Path) -> Path:
     """Write a result into a folder, atomically, and return its file."""
     file = folder / f"{result.name}.json"
