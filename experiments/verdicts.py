@@ -27,8 +27,9 @@ RULE = (
     f"{TOLERANCE:g} point of 0, {NOT_REACHED} if all of it is further away. Otherwise, or with fewer than {MIN_RUNS} "
     f"runs, a claim is {UNDECIDED}; so is one that would be {REACHED} by runs that share their training data, which "
     "are not independent. Random splits of one data set are counted as independent, though they share some images, "
-    f"so that their intervals are rather too narrow. Rows of 0 against 0 are {NOT_JUDGED}. Where the paper's data are "
-    f"not available, its figures are not judged ({DATA_MISSING}); its claims are judged on the data used instead."
+    f"so that their intervals are rather too narrow. Rows of 0 against 0, within {TOLERANCE:g} point, are "
+    f"{NOT_JUDGED}. Where the paper's data are not available, its figures are not judged ({DATA_MISSING}); its claims "
+    "are judged on the data used instead."
 )
 
 
@@ -77,7 +78,7 @@ def judge_figure(outcome: Outcome, table: Table) -> str | None:
         return None
     if not table.is_papers_task:
         return DATA_MISSING
-    if outcome.paper == 0 and not np.any(outcome.figures):
+    if outcome.paper == 0 and abs(outcome.mean) <= TOLERANCE:
         return NOT_JUDGED
     lead = lead_of(outcome.figures, np.full(len(outcome.figures), outcome.paper), table.better)
     if abs(lead.mean) <= TOLERANCE:

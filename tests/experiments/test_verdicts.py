@@ -55,8 +55,9 @@ def test_figures_of_other_data_or_without_a_paper_are_not_judged():
 def test_zero_against_zero_is_no_achievement():
     table = Table("t", "neither", [outcome([0.0] * 5, paper=0.0, method="a"), outcome([0.0] * 5, method="b")])
     assert judge_figure(table.outcomes[0], table) == "not judged"
-    assert judge_figure(outcome([0.0, 0.5], paper=0.0), table) == "reached"
-    assert judge_figure(outcome([0.5, 0.5], paper=0.0), table) == "reached"
+    assert judge_figure(outcome([0.0, 1.5], paper=0.0), table) == "not judged"
+    assert judge_figure(outcome([1.5, 1.5], paper=0.0), table) == "not reached"
+    assert judge_figure(outcome([0.0, 0.0], paper=0.5), table) == "reached"
     assert judge_claim(CLAIM, [table])[0] == "not judged"
     assert judge_claim(LEVEL, [table])[0] == "not judged"
 
