@@ -10,8 +10,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from experiments import isbi2012, isbi_patches, mnist_digits, tangent_digits, tangent_faces, yale_faces
+from experiments import (
+    isbi2012,
+    isbi_patches,
+    low_rank,
+    mnist_digits,
+    sample_complexity,
+    tangent_digits,
+    tangent_faces,
+    yale_faces,
+)
 from invariance.datasets import Dataset, make_membranes
+from invariance.hierarchies import NeuralResponse
 from tests.experiments.poison import check_only_tested_on, watch_fits
 
 N_PEOPLE, N_IMAGES = 15, 11
@@ -160,6 +170,64 @@ def test_test_digits_are_only_tested_on_by_kernels(digits, monkeypatch):
         return [row.mean for row in tangent_digits.run(1, None, methods, sizes=(20,))[20]]
 
     check_only_tested_on(run, fits, digits, *poison_digits(digits))
+
+
+N_TESTED = 7
+
+
+@pytest.fixture
+def shifted_digits(monkeypatch):
+    """Eight classes of random images in place of MNIST, and few templates."""
+    rng = np.random.default_rng(0)
+    labels = np.tile(sample_complexity.DIGITS, 40)
+    images = rng.integers(0, 150, (10, 28, 28))[labels] + rng.integers(0, 100, (len(labels), 28, 28))
+    data = Dataset("digits", images.astype(np.uint8), labels)
+    monkeypatch.setattr(sample_complexity, "load_mnist", lambda: data)
+    for module in (sample_complexity, low_rank):
+        for name, value in {"N_TEMPLATES": 12, "N_TEMPLATE_IMAGES": 80, "N_TEST": N_TESTED}.items():
+            monkeypatch.setattr(module, name, value, raising=False)
+
+
+def poisoned_draw(draw, kind):
+    """`Digits.draw` whose test images, known by their number, are poisoned."""
+
+    def drawn(self, n_each):
+        images, labels = draw(self, n_each)
+        if n_each == N_TESTED and kind == "images":
+            images = np.float32(noise(images.shape) / 255)
+        if n_each == N_TESTED and kind == "labels":
+            labels = np.roll(labels, 1)
+        return images, labels
+
+    return drawn
+
+
+FEW_COMPONENTS = low_rank.Experiment(3, {"pca": low_rank.Method("2 layers", "pca", (5,))})
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        lambda: [curve.rates for curve in sample_complexity.run(2, ("2 layers", "2 layers, attended"), (1, 3))],
+        lambda: [curve.rates for curve in low_rank.run(2, FEW_COMPONENTS)],
+    ],
+    ids=["sample_complexity", "low_rank"],
+)
+def test_test_digits_are_only_tested_on_by_hierarchies(experiment, shifted_digits, monkeypatch):
+    fits = watch_fits(monkeypatch, NeuralResponse)
+    classify, draw = sample_complexity.classify, sample_complexity.Digits.draw
+
+    def watched(training, labels, test, test_labels):
+        fits.append((training.tobytes(), labels.tobytes()))
+        return classify(training, labels, test, test_labels)
+
+    monkeypatch.setattr(sample_complexity, "classify", watched)
+
+    def run(kind):
+        monkeypatch.setattr(sample_complexity.Digits, "draw", poisoned_draw(draw, kind))
+        return experiment()
+
+    check_only_tested_on(run, fits, "nothing", "images", "labels")
 
 
 @pytest.mark.parametrize("leak", ["fit on test labels", "fit on test images", "test on training images"])

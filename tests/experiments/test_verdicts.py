@@ -105,7 +105,6 @@ def test_runs_that_share_their_training_data_show_no_lead():
     assert verdict_on_leads(leads, has_independent_runs=False) == "undecided"
     assert verdict_on_leads(leads, LEVEL, has_independent_runs=False) == "undecided"
     assert verdict_on_leads(-leads, has_independent_runs=False) == "not reached"
-    assert not EXPERIMENTS["sample_complexity"].has_independent_runs
     assert not EXPERIMENTS["learned_weights"].has_independent_runs
 
 
