@@ -11,17 +11,21 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from experiments import (
+    all_methods,
     isbi2012,
     isbi_patches,
     low_rank,
     mnist_digits,
+    rotated_images,
     sample_complexity,
     tangent_digits,
     tangent_faces,
     yale_faces,
 )
+from invariance import tradeoff
 from invariance.datasets import Dataset, make_membranes
 from invariance.hierarchies import NeuralResponse
+from invariance.tradeoff import TradeoffClassifier
 from tests.experiments.poison import check_only_tested_on, watch_fits
 
 N_PEOPLE, N_IMAGES = 15, 11
@@ -228,6 +232,38 @@ def test_test_digits_are_only_tested_on_by_hierarchies(experiment, shifted_digit
         return experiment()
 
     check_only_tested_on(run, fits, "nothing", "images", "labels")
+
+
+def test_rotated_images_are_only_searched_for(monkeypatch):
+    fits, draw_trial = watch_fits(monkeypatch, NeuralResponse), rotated_images.draw_trial
+    monkeypatch.setattr(rotated_images, "N_EACH", 6)
+    monkeypatch.setattr(rotated_images, "N_TEMPLATES", 12)
+    labels = np.repeat([0, 1, 2], 12)
+    photos = rotated_images.Images(np.float32(noise((36, 24, 24)) / 255), labels, (8, 16), 1)
+
+    def run(is_poisoned):
+        def draw(images, labels, seed):
+            trial = draw_trial(images, labels, seed)
+            return trial._replace(rotated=np.roll(trial.rotated, 5, axis=0)) if is_poisoned else trial
+
+        monkeypatch.setattr(rotated_images, "draw_trial", draw)
+        return [row.figures for row in rotated_images.run(2, ("histogram",), {"photos": lambda: photos})["photos"]]
+
+    check_only_tested_on(run, fits, False, True)
+
+
+def test_test_images_are_only_tested_on_by_methods_together(digits, monkeypatch):
+    fits = watch_fits(monkeypatch, TradeoffClassifier)
+    for module in (all_methods, tradeoff.classifier):
+        monkeypatch.setattr(module, "default_kernels", lambda *args, **named: tradeoff.default_kernels()[:2])
+
+    def run(data):
+        training, test = data["train"].take(slice(20)), data["test"].take(slice(10))
+        drawn = all_methods.Draw(training.images / 255, training.labels, test.images / 255, test.labels)
+        tables = all_methods.run(1, {"bars": lambda seed: drawn}, {"all, learned weights": {}})
+        return [row.mean for row in tables["bars"]]
+
+    check_only_tested_on(run, fits, digits, *poison_digits(digits))
 
 
 @pytest.mark.parametrize("leak", ["fit on test labels", "fit on test images", "test on training images"])
