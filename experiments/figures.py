@@ -58,7 +58,7 @@ def rewrite(text: str, results: Results, page: Path) -> str:
 
     def write(block: re.Match) -> str:
         content = block_of(block["name"], results, page)
-        return f"<!-- figures: {block['name']} -->\n{content}\n<!-- end of figures -->"
+        return f"<!-- figures: {block['name']} -->\n\n{content}\n\n<!-- end of figures -->"
 
     return BLOCK.sub(write, text)
 
