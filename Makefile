@@ -3,6 +3,7 @@
 #   make test       install, run all tests
 #   make lint       install, check style, formatting and types
 #   make reproduce  install, run the experiments without a current result (hours), write docs/reproductions.md
+#   make figures    install, write that page and the tables of figures in README and docs from the stored results
 #   make docs       install, run the examples, build the documentation into docs/_build/html; a warning is an error
 #   make clean      remove what the tools have built; `make distclean` removes .venv as well
 
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo test lint reproduce docs clean distclean
+.PHONY: demo test lint reproduce figures docs clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
@@ -32,6 +33,11 @@ lint: $(VENV)/.dev-installed
 
 reproduce: $(VENV)/.base-installed
 	@$(BIN)/python -m experiments --all -o docs
+	@$(BIN)/python -m experiments.figures
+
+figures: $(VENV)/.base-installed
+	@$(BIN)/python -m experiments --page -o docs
+	@$(BIN)/python -m experiments.figures
 
 docs: $(VENV)/.docs-installed
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html

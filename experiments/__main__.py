@@ -182,7 +182,10 @@ def _document(experiment: Experiment, result: Result | None) -> dict[str, Any]:
         for table, plain in zip(result.found.tables, stored["found"]["tables"], strict=True):
             for outcome, row in zip(table.outcomes, plain["outcomes"], strict=True):
                 row["verdict"] = judge_figure(outcome, table)
-        judged = [(claim.sentence, *judge_claim(claim, result.found.tables)) for claim in experiment.claims]
+        judged = [
+            (claim.sentence, *judge_claim(claim, result.found.tables, experiment.has_independent_runs))
+            for claim in experiment.claims
+        ]
         document["claims"] = [dict(zip(("claim", "verdict", "seen"), found, strict=True)) for found in judged]
     return document
 

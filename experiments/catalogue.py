@@ -41,7 +41,7 @@ JUNGLES = (
     Experiment(
         "isbi_sections", "Laptev15", "table of sec. 4.2, every pixel",
         "Every pixel of six sections, after training on 18 labelled ones; compared with a forest on usual features.",
-        ("isbi2012",), reproductions.isbi_sections, 2, 4,
+        ("isbi2012",), reproductions.isbi_sections, 2, 4, has_independent_runs=False,
         unavailable="the labels of the challenge's test sections, which are not public",
         differs="The learned filters are combined with a bank of fixed filters, boosting and a second round.",
         claims=(
@@ -52,7 +52,7 @@ JUNGLES = (
     Experiment(
         "isbi_few", "Laptev15", "beyond the paper",
         "Every pixel of six sections, after training on one and on three labelled ones.",
-        ("isbi2012",), reproductions.isbi_few, 2, 4,
+        ("isbi2012",), reproductions.isbi_few, 2, 4, has_independent_runs=False,
     ),
     Experiment(
         "isbi_scribbles", "Laptev15", "beyond the paper",
@@ -63,7 +63,7 @@ JUNGLES = (
     Experiment(
         "isbi_unet", "Laptev15", "beyond the paper",
         "The sections of `isbi_sections`, also by a small U-Net after 20 to 200 s of training.",
-        ("isbi2012",), reproductions.isbi_unet, 1, 10, packages=("torch",),
+        ("isbi2012",), reproductions.isbi_unet, 1, 10, packages=("torch",), has_independent_runs=False,
     ),
     Experiment(
         "isbi_scribbles_unet", "Laptev15", "beyond the paper",
@@ -179,7 +179,7 @@ HIERARCHIES = (
     Experiment(
         "sample_complexity", "Wibisono10", "fig. 3",
         "Shifted digits 2-9 by the nearest of n training images per class; runs are test sets of 30 per class.",
-        ("mnist",), reproductions.sample_complexity, 50, 2,
+        ("mnist",), reproductions.sample_complexity, 50, 2, has_independent_runs=False,
         claims=(
             Claim("two layers are better than none", reproductions.FIVE_EXAMPLES, "2 layers", "L2"),
             Claim("three layers are better than two", reproductions.FIVE_EXAMPLES, "3 layers", "2 layers"),
@@ -273,7 +273,7 @@ TRADEOFF = (
     Experiment(
         "learned_weights", "Varma07", "figs 2, 3 and 6, on digits",
         "Weights of kernels that ignore larger and larger rotations, for pairs of digits, by training digits; priors.",
-        ("mnist",), reproductions.learned_weights, 3, 4, has_seed=False,
+        ("mnist",), reproductions.learned_weights, 3, 4, has_seed=False, has_independent_runs=False,
         differs="Digits instead of textures and flowers; the paper has plots without figures.",
         claims=tuple(
             Claim(f"few training images need more invariance than many, {kind}",

@@ -43,6 +43,8 @@ class Experiment(NamedTuple):
         Figures of the paper for methods that this library does not have.
     packages : tuple of str
         Packages beyond the dependencies of `invariance` that the experiment imports.
+    has_independent_runs : bool
+        False if all runs share their training data: then no claim about them is reached.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Experiment(NamedTuple):
     claims: tuple[Claim, ...] = ()
     others: Mapping[str, float] = {}
     packages: tuple[str, ...] = ()
+    has_independent_runs: bool = True
 
 
 def missing_data(experiment: Experiment) -> list[str]:

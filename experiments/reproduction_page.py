@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import Experiment, missing_data
 from experiments.outcome import Outcome, Plot, Table
-from experiments.results import Result, is_outdated
+from experiments.results import Result, command_of, is_outdated
 from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
 from invariance._core.files import atomic_path
 from invariance.report import save_figure
@@ -18,19 +18,23 @@ from invariance.report.figures import BLUE, INK, ORANGE
 QUICK_NOTE = "A rehearsal with very little data: its figures mean nothing, and there are no verdicts."
 OUTDATED = "outdated"
 OUTDATED_NOTE = (
-    "Outdated: the code or the settings of this experiment have changed since this run. Its figures are those of the "
-    "earlier code."
+    "Outdated: the code that this experiment runs through, or its settings, have changed since this run. Its figures "
+    "are those of the earlier code."
 )
 
 
 def verdict_on(experiment: Experiment, result: Result | None) -> str:
     """The verdict in a few words."""
     if result is not None:
-        return "a rehearsal, no verdict" if result.is_quick else summarize(result.found.tables, experiment.claims)
+        return "a rehearsal, no verdict" if result.is_quick else _summary(experiment, result)
     absent = missing_data(experiment)
     if absent or (experiment.run is None and experiment.unavailable):
         return f"{DATA_MISSING}: {', '.join(absent) or experiment.unavailable}"
     return NOT_RUN
+
+
+def _summary(experiment: Experiment, result: Result) -> str:
+    return summarize(result.found.tables, experiment.claims, experiment.has_independent_runs)
 
 
 def rows_of(table: Table, is_quick: bool) -> list[list[str]]:
@@ -54,7 +58,10 @@ def _number(value: float, form: str) -> str:
 
 def claims_of(experiment: Experiment, result: Result) -> list[str]:
     """The paper's claims with their verdicts, one sentence per claim."""
-    judged = [(claim, *judge_claim(claim, result.found.tables)) for claim in experiment.claims]
+    judged = [
+        (claim, *judge_claim(claim, result.found.tables, experiment.has_independent_runs))
+        for claim in experiment.claims
+    ]
     return [f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen})." for claim, verdict, seen in judged]
 
 
@@ -91,8 +98,8 @@ def _opening(results: Mapping[str, Result]) -> str:
         "",
         RULE,
         "",
-        f'A result is marked "{OUTDATED}" if the code of its experiment has changed since the run. Changes in the '
-        "library itself are not detected.",
+        f'A result is marked "{OUTDATED}" if the code that it ran through, of the experiment or of the library, has '
+        "changed since the run; comments, docstrings and layout do not count.",
         "",
         "| experiment | source | verdicts | runs | seconds | CPU seconds |",
         "|---|---|---|---|---|---|",
@@ -131,7 +138,7 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
         parts.append(
             f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
             f"{result.finished}, invariance {result.version}, {result.machine}. "
-            f"Command: `python -m experiments {experiment.name} --runs {result.runs}`"
+            f"Stored in `results/{experiment.name}.json`. Command: `{command_of(result)}`"
         )
     if experiment.others:
         listed = ", ".join(f"{name} {figure:g}" for name, figure in experiment.others.items())

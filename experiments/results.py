@@ -1,17 +1,13 @@
 """Results of experiments, one JSON file per experiment, so that an interrupted `--all` can be resumed."""
 
-import ast
 import hashlib
-import inspect
 import json
 import os
 import platform
 import sys
 import time
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +15,11 @@ import numpy as np
 
 from experiments.experiment import Experiment
 from experiments.outcome import Curve, Found, Outcome, Plot, Table
+from experiments.sources import source_of
 from invariance._core.files import atomic_path
 from invariance._version import __version__
 
 DIGITS = 4
-PACKAGE = "experiments"
 
 
 class Result(NamedTuple):
@@ -75,43 +71,14 @@ def check_runs(experiment: Experiment, runs: int | None, is_quick: bool = False)
 
 
 def fingerprint(experiment: Experiment, runs: int, seed: int, is_quick: bool) -> str:
-    """Hash of the settings and the code of an experiment, without comments and layout.
+    """Hash of the settings of an experiment and of all code it runs through, that of the library included.
 
-    Covers the code in `experiments` only. After a change in the library itself, run with `--force`.
+    Comments, docstrings and layout do not count.
     """
     assert experiment.run is not None
-    own = _functions_used(experiment.run)
     settings = [experiment.name, runs, seed if experiment.has_seed else None, is_quick]
-    text = json.dumps([settings, [ast.unparse(tree) for tree in (own, *_modules_used(own).values())]])
+    text = json.dumps([settings, sorted(source_of(experiment.run).items())])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _functions_used(function: Callable) -> ast.Module:
-    """The source of a function and of the private functions of its file that it uses."""
-    file = inspect.getsourcefile(function)
-    assert file is not None
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    defined = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    own = defined[function.__name__]
-    names = {node.id for node in ast.walk(own) if isinstance(node, ast.Name) and node.id.startswith("_")}
-    return ast.Module([own, *(defined[name] for name in sorted(names & set(defined)))], [])
-
-
-def _modules_used(tree: ast.AST, known: dict[str, ast.AST] | None = None) -> dict[str, ast.AST]:
-    """The modules of `experiments` that a piece of code imports, directly or not, by their full names."""
-    known = {} if known is None else known
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.module is None:
-            continue
-        names = [f"{PACKAGE}.{alias.name}" for alias in node.names] if node.module == PACKAGE else [node.module]
-        for name in names:
-            if name.startswith(f"{PACKAGE}.") and name not in known and name != Outcome.__module__:
-                spec = find_spec(name)  # read, not imported: some need packages that may be missing
-                assert spec is not None
-                assert spec.origin is not None
-                known[name] = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-                _modules_used(known[name], known)
-    return known
 
 
 def is_current(result: Result | None, experiment: Experiment, runs: int, seed: int, is_quick: bool) -> bool:
@@ -120,8 +87,14 @@ def is_current(result: Result | None, experiment: Experiment, runs: int, seed: i
 
 
 def is_outdated(result: Result, experiment: Experiment) -> bool:
-    """Whether the code of an experiment has changed since a result was found."""
+    """Whether the code that an experiment runs through has changed since a result was found."""
     return not is_current(result, experiment, result.runs, result.seed or 0, result.is_quick)
+
+
+def command_of(result: Result) -> str:
+    """The command that repeats a result."""
+    seed = f" --seed {result.seed}" if result.seed else ""
+    return f"python -m experiments {result.name} --runs {result.runs}{seed}"
 
 
 def write_result(result: Result, folder: Path) -> Path:

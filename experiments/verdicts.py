@@ -5,20 +5,31 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t
 
 from experiments.outcome import Outcome, Table
 
 TOLERANCE = 1.0
-REACHED, BEATEN, NOT_REACHED, DATA_MISSING, NOT_RUN = "reached", "beaten", "not reached", "data missing", "not run"
-VERDICTS = (REACHED, BEATEN, NOT_REACHED, DATA_MISSING, NOT_RUN)
+MIN_RUNS = 5
+LEVEL = 0.05
+REACHED, BEATEN, NOT_REACHED, UNDECIDED = "reached", "beaten", "not reached", "undecided"
+NOT_JUDGED, DATA_MISSING, NOT_RUN = "not judged", "data missing", "not run"
+VERDICTS = (REACHED, BEATEN, NOT_REACHED, UNDECIDED, NOT_JUDGED, DATA_MISSING, NOT_RUN)
+CONFIDENCE = f"{100 * (1 - LEVEL):g} %"
 RULE = (
-    f"A figure of a paper is reached if the mean of our runs lies within {TOLERANCE:g} point of it, or within one "
-    "standard deviation of our runs if that is larger; beaten if it is better by more than that; not reached if it is "
-    "worse by more, or differs by more where neither direction is better. A claim that one method is better than "
-    "another is reached if, over at least two runs that share their data, the mean difference exceeds its standard "
-    f"error; a claim that two methods are level, if the difference is at most {TOLERANCE:g} point or its standard "
-    "error. Where the paper's data are not available, its figures are not judged (data missing); its claims are judged "
-    "on the data used instead."
+    f"A figure of a paper is {REACHED} if the mean of our runs lies within {TOLERANCE:g} point of it. It is {BEATEN} "
+    f"if the mean is better by more than that and, over at least {MIN_RUNS} runs, the {CONFIDENCE} interval of the "
+    f"mean lies on the better side of it; {UNDECIDED} if the interval does not, or there are fewer runs. It is "
+    f"{NOT_REACHED} if the mean is worse by more than that, or differs by more where neither direction is better. A "
+    f"claim compares two methods run by run on the same data, by the {CONFIDENCE} interval of their mean difference "
+    f"(a paired t-test at {100 * LEVEL:g} %). One method is better than the other ({REACHED}) if the interval lies "
+    f"above 0, {NOT_REACHED} if it lies below 0. Two methods are level ({REACHED}) if the interval lies within "
+    f"{TOLERANCE:g} point of 0, {NOT_REACHED} if all of it is further away. Otherwise, or with fewer than {MIN_RUNS} "
+    f"runs, a claim is {UNDECIDED}; so is one that would be {REACHED} by runs that share their training data, which "
+    "are not independent. Random splits of one data set are counted as independent, though they share some images, "
+    f"so that their intervals are rather too narrow. Rows of 0 against 0, within {TOLERANCE:g} point, are "
+    f"{NOT_JUDGED}. Where the paper's data are not available, its figures are not judged ({DATA_MISSING}); its claims "
+    "are judged on the data used instead."
 )
 
 
@@ -32,42 +43,90 @@ class Claim(NamedTuple):
     relation: str = "better"
 
 
+class Interval(NamedTuple):
+    """A mean over runs and the bounds of its 95 % confidence interval; the bounds of a single run are infinite."""
+
+    mean: float
+    low: float
+    high: float
+    n_runs: int
+
+    def __str__(self) -> str:
+        if self.n_runs < 2:
+            return f"{self.mean:.2f} in {self.n_runs} run"
+        return f"{self.mean:.2f}, {CONFIDENCE} interval {self.low:.2f} to {self.high:.2f}, {self.n_runs} runs"
+
+
+def interval_of(figures: np.ndarray) -> Interval:
+    """The mean of some runs (n,) with its confidence interval, by Student's t."""
+    n, mean = len(figures), float(np.mean(figures))
+    if n < 2:
+        return Interval(mean, -np.inf, np.inf, n)
+    reach = float(t.ppf(1 - LEVEL / 2, n - 1) * np.std(figures, ddof=1) / np.sqrt(n))
+    return Interval(mean, mean - reach, mean + reach, n)
+
+
+def lead_of(first: np.ndarray, second: np.ndarray, better: str) -> Interval:
+    """By how much the runs (n,) of the first method are better than those of the second on the same data."""
+    lead = np.asarray(first) - np.asarray(second)
+    return interval_of(-lead if better == "lower" else lead)
+
+
 def judge_figure(outcome: Outcome, table: Table) -> str | None:
     """The verdict on a row, None if the paper has no figure for it."""
     if outcome.paper is None:
         return None
     if not table.is_papers_task:
         return DATA_MISSING
-    if not np.isfinite(outcome.mean):
-        return NOT_REACHED
-    ahead = outcome.paper - outcome.mean if table.better == "lower" else outcome.mean - outcome.paper
-    tolerance = max(TOLERANCE, float(np.nan_to_num(outcome.deviation)))
-    if abs(ahead) <= tolerance:
+    if outcome.paper == 0 and abs(outcome.mean) <= TOLERANCE:
+        return NOT_JUDGED
+    lead = lead_of(outcome.figures, np.full(len(outcome.figures), outcome.paper), table.better)
+    if abs(lead.mean) <= TOLERANCE:
         return REACHED
-    return BEATEN if ahead > 0 and table.better != "neither" else NOT_REACHED
+    if not lead.mean > 0 or table.better == "neither":
+        return NOT_REACHED
+    return BEATEN if lead.low > 0 and lead.n_runs >= MIN_RUNS else UNDECIDED
 
 
-def judge_claim(claim: Claim, tables: Sequence[Table]) -> tuple[str, str]:
+def judge_claim(claim: Claim, tables: Sequence[Table], has_independent_runs: bool = True) -> tuple[str, str]:
     """The verdict on a claim, and the observed difference in words; "not run" where a method or runs are missing."""
     table = next((table for table in tables if table.title == claim.table), None)
     rows = {} if table is None else {outcome.method: outcome.figures for outcome in table.outcomes}
     if table is None or claim.first not in rows or claim.second not in rows:
         return NOT_RUN, "one of the methods was not run"
-    if len(rows[claim.first]) != len(rows[claim.second]) or len(rows[claim.first]) < 2:
-        return NOT_RUN, "at least two runs that share their data are needed"
-    ahead = np.asarray(rows[claim.first]) - np.asarray(rows[claim.second])
-    ahead = -ahead if table.better == "lower" else ahead
-    error = float(ahead.std(ddof=1) / np.sqrt(len(ahead)))
-    is_level = abs(ahead.mean()) <= max(TOLERANCE, error)
-    is_seen = is_level if claim.relation == "level" else ahead.mean() > error
-    seen = f"better by {ahead.mean():.2f} ± {error:.2f} over {len(ahead)} paired figures"
-    return (REACHED if is_seen else NOT_REACHED), seen
+    first, second = rows[claim.first], rows[claim.second]
+    if len(first) != len(second) or not len(first):
+        return NOT_RUN, "the methods have different numbers of runs, so that they cannot be paired"
+    if not np.any(first) and not np.any(second):
+        return NOT_JUDGED, "0 against 0"
+    lead = lead_of(first, second, table.better)
+    seen = f"better by {lead}"
+    if lead.n_runs < MIN_RUNS:
+        return UNDECIDED, f"{seen}, of at least {MIN_RUNS} that are needed"
+    verdict = _judge_level(lead) if claim.relation == "level" else _judge_better(lead)
+    if not has_independent_runs:
+        return UNDECIDED if verdict == REACHED else verdict, f"{seen}, which share their training data"
+    return verdict, seen
 
 
-def summarize(tables: Sequence[Table], claims: Sequence[Claim]) -> str:
+def _judge_better(lead: Interval) -> str:
+    """Whether a difference shows that the first method is better; "not reached" if it is shown to be worse."""
+    if lead.low > 0:
+        return REACHED
+    return NOT_REACHED if lead.high < 0 else UNDECIDED
+
+
+def _judge_level(lead: Interval) -> str:
+    """Whether a difference shows that two methods are level; "not reached" if they are shown not to be."""
+    if lead.low >= -TOLERANCE and lead.high <= TOLERANCE:
+        return REACHED
+    return NOT_REACHED if lead.low > TOLERANCE or lead.high < -TOLERANCE else UNDECIDED
+
+
+def summarize(tables: Sequence[Table], claims: Sequence[Claim], has_independent_runs: bool = True) -> str:
     """How many of the paper's figures and claims have each verdict, in words."""
     of_figures = [judge_figure(outcome, table) for table in tables for outcome in table.outcomes]
-    of_claims = [judge_claim(claim, tables)[0] for claim in claims]
+    of_claims = [judge_claim(claim, tables, has_independent_runs)[0] for claim in claims]
     parts = []
     for kind, verdicts in (("figures", of_figures), ("claims", of_claims)):
         counts = Counter(verdict for verdict in verdicts if verdict is not None)

@@ -121,12 +121,3 @@ def test_the_command_line_page_has_every_command_and_option():
         assert all(
             option in sections[name] for parameter in command.params for option in parameter.opts if "-" in option
         )
-
-
-def test_figures_on_the_pages_of_methods_stand_in_the_readme_or_among_the_reproductions():
-    """Measured figures have one source; a figure that is measured again must change on the pages too."""
-    sources = [REPOSITORY / "README.md", DOCS / "reproductions.md"]
-    known = {figure for path in sources if path.exists() for figure in re.findall(r"\d+\.\d+", path.read_text())}
-    for page in DOCS.glob("methods/*.md"):
-        claims = re.search(r"^## When to use it.*?(?=^## )", page.read_text(), re.MULTILINE | re.DOTALL)
-        assert set(re.findall(r"\d+\.\d+", claims[0] if claims else "")) <= known, page

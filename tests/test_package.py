@@ -12,6 +12,8 @@ import invariance
 
 HEAVY = {"cv2", "matplotlib", "numba", "pandas", "scipy", "skimage", "skops", "sklearn"}
 
+ROOT = Path(__file__).parents[1]
+
 
 def modules_after(statement: str) -> set[str]:
     code = f"import sys; {statement}; print('MODULES', *sys.modules)"
@@ -47,10 +49,17 @@ def test_the_package_says_that_it_is_typed():
     assert (Path(invariance.__file__).parent / "py.typed").exists()
 
 
-def test_the_python_in_the_readme_works(capsys):
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def test_the_python_in_the_readme_works_and_prints_the_figures_in_its_comments(capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     names: dict = {}
     exec("\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)), names)
-    assert "exactly invariant" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "exactly invariant" in printed
     assert names["orbits"].shape == (300, 8, 32, 32)
     assert names["features"].shape == (300, 16)
+    [(with_rotations, without)] = re.findall(r"# (0\.\d+); without Rotations\(24\) it is (0\.\d+)", text)
+    assert f"# {with_rotations}; without Rotations(24) it is {without}\n" in (ROOT / "docs" / "index.md").read_text()
+    assert f"{float(printed.splitlines()[0]):.2f}" == with_rotations
+    train, test = names["train"], names["test"]
+    plain = invariance.JungleClassifier(random_state=0).fit(train.images, train.labels)
+    assert f"{plain.score(test.images, test.labels):.2f}" == without

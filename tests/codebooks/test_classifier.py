@@ -44,7 +44,7 @@ def test_three_classes():
     labels[:4] = 5
     model = CodebookClassifier(BagOfFeatures(sampler=RandomWindows(50, 20)), random_state=0).fit(images, labels)
     assert model.decision_function(images).shape == (16, 3)
-    assert set(model.predict(images)) <= {3, 5, 8}
+    assert model.score(images, labels) > 0.9  # always answering 8 has 0.5
 
 
 def test_a_saved_classifier_decides_the_same(fitted, tmp_path):

@@ -56,12 +56,12 @@ def test_the_list_as_json_tells_which_data_are_missing(capsys, monkeypatch, tmp_
 
 def test_one_experiment_prints_its_table_and_verdict_and_writes_nothing(small, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["slow", "--runs", "3"]) == 0
+    assert main(["slow", "--runs", "5"]) == 0
     out, err = capsys.readouterr()
     assert "beaten" in out
     assert "9.00" in out
     assert "chatter" in err
-    assert small[0] == [(3, 0, False)]
+    assert small[0] == [(5, 0, False)]
     assert list(tmp_path.iterdir()) == []
 
 

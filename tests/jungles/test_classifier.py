@@ -132,7 +132,7 @@ def test_every_kind_of_set(glyphs, phi):
     (images, labels), (test_images, test_labels) = glyphs
     model = JungleClassifier(phi, **QUICK).fit(images, labels)
     assert len(model.reduced_.matrices) == len(phi.operators((16, 16)).alterations)
-    assert model.score(test_images, test_labels) > 0.45
+    assert model.score(test_images, test_labels) > 0.7  # from 0.8 to 1; chance is 0.17
 
 
 def test_colour_images(glyphs):

@@ -1,0 +1,104 @@
+"""The source of an experiment: all rooms it reaches, changed by an algorithm and by nothing else."""
+
+import shutil
+
+import pytest
+
+from experiments.catalogue import EXPERIMENTS
+from experiments.sources import FOLDERS, source_of
+
+YALE, HIERARCHY = EXPERIMENTS["yale_faces"].run, EXPERIMENTS["low_rank_5"].run
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """A copy of both packages."""
+    folder = tmp_path_factory.mktemp("packages")
+    return {name: shutil.copytree(path, folder / name) for name, path in FOLDERS.items()}
+
+
+@pytest.fixture
+def edit(copied):
+    """A function that replaces text of a copied file, which is restored afterwards."""
+    kept = {}
+
+    def replace(package, path, old, new):
+        file = copied[package] / path
+        text = kept.setdefault(file, file.read_text())
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
+
+    yield replace
+    for file, text in kept.items():
+        file.write_text(text)
+
+
+def test_rooms_are_reached_to_the_compiled_loops_and_others_are_not():
+    reached = set(source_of(YALE))
+    assert reached >= {
+        "experiments.yale_faces",
+        "invariance.jungles.growing",
+        "invariance.jungles._jit",
+        "invariance.transformations.photometric",
+        "invariance.datasets.arrays",
+        "invariance._core.randomness",
+    }
+    assert not [name for name in reached if name.startswith(("invariance.tradeoff", "invariance.codebooks"))]
+    assert {"experiments.low_rank", "experiments.sample_complexity", "invariance.hierarchies._jit"} <= set(
+        source_of(HIERARCHY)
+    )
+
+
+def test_two_imports_under_one_name_are_both_followed():
+    assert {"experiments.uiuc_textures", "experiments.pair_weights"} <= set(
+        source_of(EXPERIMENTS["texture_weights"].run)
+    )
+
+
+def test_a_room_that_is_imported_as_a_whole_is_reached_as_a_whole(copied, edit):
+    edit("experiments", "yale_faces.py", "import time\n", "import time\n\nimport invariance.codebooks\n")
+    assert "invariance.codebooks.forest" in source_of(YALE, copied)
+
+
+def test_a_copy_is_the_same_source(copied):
+    assert source_of(YALE, copied) == source_of(YALE)
+
+
+@pytest.mark.parametrize(
+    ("package", "path", "old", "new"),
+    [
+        ("invariance", "jungles/growing.py", '"""', '"""Another docstring. '),
+        ("invariance", "jungles/filters.py", "\nimport numpy as np\n", "\n# A comment.\nimport numpy as np\n\n\n"),
+        ("experiments", "yale_faces.py", '"""Yale faces', '"""Faces of Yale'),
+        ("invariance", "tradeoff/solver.py", "import numpy as np\n", "import numpy as np\n\nA_CONSTANT = 1\n"),
+        ("invariance", "_version.py", "__version__ = ", "__version__ = '9' + "),
+    ],
+    ids=["docstring", "comment", "experiment's docstring", "another room", "version"],
+)
+def test_what_changes_no_figure_changes_no_source(copied, edit, package, path, old, new):
+    edit(package, path, old, new)
+    assert source_of(YALE, copied) == source_of(YALE)
+
+
+@pytest.mark.parametrize(
+    ("package", "path", "old", "new"),
+    [
+        ("invariance", "jungles/growing.py", "import numpy as np\n", "import numpy as np\n\nA_CONSTANT = 1\n"),
+        ("invariance", "jungles/_jit.py", "range(", "range(0 + "),
+        ("invariance", "_core/randomness.py", "return ", "return 0 or "),
+        ("invariance", "datasets/arrays.py", "return ", "return 0 or "),
+        ("experiments", "yale_faces.py", "N_TRAINING = 5", "N_TRAINING = 6"),
+    ],
+    ids=["stage", "compiled loop", "random streams", "loader", "experiment"],
+)
+def test_what_may_change_a_figure_changes_the_source(copied, edit, package, path, old, new):
+    edit(package, path, old, new)
+    assert source_of(YALE, copied) != source_of(YALE)
+
+
+def test_the_part_of_the_functions_own_file_is_all_it_uses():
+    [own, *_] = source_of(HIERARCHY).values()
+    assert "def low_rank_5(" in own
+    assert "def _low_rank(" in own
+    assert "ACCURACY = " in own
+    assert "def yale_faces(" not in own
