@@ -59,7 +59,7 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, images: Sequence[Any], y: Any) -> "CodebookClassifier":
+    def fit(self, images: Sequence[Any], y: Any, masks: Any = None, background: Any = None) -> "CodebookClassifier":
         """Learn the words, count them, and learn to classify the counts.
 
         Parameters
@@ -68,6 +68,11 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
             Images of any sizes.
         y : array-like of shape (n_images,)
             Labels.
+        masks : sequence of ndarray of shape (h, w), path or None, default=None
+            Where the objects are, so that words are learned from windows labelled by the object they lie on; see
+            `BagOfFeatures.fit`. Images are counted and classified as a whole.
+        background : object, default=None
+            Label of the windows beside the objects; None means one of its own.
 
         Returns
         -------
@@ -75,7 +80,7 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         """
         self.classes_, codes = encode_labels(y, len(images))
         self.bag_ = self._make_bag()
-        bags = self.bag_.fit_transform(images, self.classes_[codes])
+        bags = self.bag_.fit_transform(images, self.classes_[codes], masks, background)
         svm = make_svm(bags, check_number("C", self.C, 1e-12))
         if self.probability:
             self.sharpness_ = _calibrate(svm, bags, codes)
@@ -135,7 +140,7 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         image : ndarray of shape (h, w) or (h, w, c)
             An image.
         label : object
-            One of the classes.
+            One of the classes, or the background of masks.
         n_windows : int, default=8000
             Number of windows.
 
@@ -149,9 +154,10 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         posteriors = getattr(self.bag_.codebook_, "posteriors_", None)
         if posteriors is None:
             raise ValueError("the codebook knows no classes, so there is no word map. Fit it with labels.")
-        place = np.flatnonzero(self.classes_ == label)
+        classes = self.bag_.codebook_.classes_
+        place = np.flatnonzero(classes == label)
         if len(place) == 0:
-            raise ValueError(f"label must be one of {self.classes_.tolist()}; got {label!r}.")
+            raise ValueError(f"label must be one of {classes.tolist()}; got {label!r}.")
         words, windows = self._words(image, n_windows)
         return _spread(windows, posteriors[words, place[0]].mean(axis=1), np.shape(image)[:2])
 
