@@ -124,7 +124,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
             more have the label of the image, the others are background. A mask that is None leaves all windows of its
             image with the label of the image, as those of images without an object.
         background : object, default=None
-            Label of the windows beside the objects, one of `y` or another. None means a label of its own, `background_`.
+            Label of the windows beside the objects, one of `y` or another; None means a label of its own.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         return kept
 
     def _sample_vectors(self, images, masks, seeds, room: int) -> tuple[np.ndarray, list[np.ndarray], Kept]:
-        """Vectors (n, n_values) to learn from, which of each image are on its object, and all vectors of some images."""
+        """Vectors (n, n_values) to learn from, which of them are on an object, and all vectors of some images."""
         self.in_colour_ = False
         sample = self._sample_once(images, masks, seeds, room)
         if sample is None:
