@@ -252,6 +252,20 @@ def word_maps(runs: int, seed: int, is_quick: bool) -> Found:
     return Found([Table(UNMIXED, "higher", rows)], drawings=drawings)
 
 
+def pascal_2005(runs: int, seed: int, is_quick: bool) -> Found:
+    """Each of four classes of objects against the others."""
+    from experiments import photographed_objects as module
+
+    return Found([Table(ACCURACY, "higher", module.run_voc(runs, seed, *((50, 50) if is_quick else ())))])
+
+
+def horses(runs: int, seed: int, is_quick: bool) -> Found:
+    """Horses against other images."""
+    from experiments import photographed_objects as module
+
+    return Found([Table(ACCURACY, "higher", module.run_horses(runs, seed, *((50, 50) if is_quick else ())))])
+
+
 def _bikes_or_cars(codebooks: Mapping[str, Any], runs: int, n_windows: int, seed: int) -> Found:
     """One table."""
     from experiments import graz02 as module

@@ -21,6 +21,8 @@ from invariance.images import read_image, resize
 BIKES, CARS = 0, 1
 N_PATCHES, PATCH = 12, (32, 32)
 DOTS_PER_INCH = 70
+# The middle of a large window is near the middle of the image, whatever the window shows: only small ones are drawn.
+MAX_SHOWN = 1 / 3
 
 
 def learn_words(drawn: graz02.Draw, seed: int) -> BagOfFeatures:
@@ -57,7 +59,8 @@ def run(n_seeds: int, seed: int, n_test: int, n_windows: int, n_shown: int) -> t
         if not drawings:
             drawings = [
                 _keep(
-                    "Windows that reach an unmixed leaf of bikes", draw_maps(bag, images[BIKES][:n_shown], n_windows)
+                    "Small windows that reach an unmixed leaf of bikes",
+                    draw_maps(bag, images[BIKES][:n_shown], n_windows),
                 ),
                 _keep("Windows of one word of bikes, and of one of cars", draw_words(bag, images, n_windows)),
             ]
@@ -67,15 +70,16 @@ def run(n_seeds: int, seed: int, n_test: int, n_windows: int, n_shown: int) -> t
 
 
 def draw_maps(bag: BagOfFeatures, paths: Sequence, n_windows: int) -> Figure:
-    """Images, darkened, with a dot in the middle of every window that reaches an unmixed leaf of bikes."""
+    """Images, darkened, with a dot in the middle of every small window that reaches an unmixed leaf of bikes."""
     figure = Figure(figsize=(3.2 * ((len(paths) + 1) // 2), 4.8), layout="constrained")
     for number, path in enumerate(paths):
         image = read_image(path)
         windows, n_unmixed = mark_windows(bag, image, BIKES, n_windows)
-        top, left, side = windows[n_unmixed > 0].T
+        is_small = windows[:, 2] <= MAX_SHOWN * min(image.shape[:2])
+        top, left, side = windows[(n_unmixed > 0) & is_small].T
         axes = figure.add_subplot(2, (len(paths) + 1) // 2, number + 1)
         axes.imshow(0.5 * image, cmap="gray", vmin=0, vmax=1)
-        axes.plot(left + side / 2, top + side / 2, ".", color="white", ms=2)
+        axes.plot(left + side / 2, top + side / 2, "o", color="white", ms=1.5, mew=0)
         axes.set_axis_off()
     return figure
 

@@ -102,7 +102,7 @@ def test_missing_data_is_the_verdict_where_a_data_set_is_not_here(monkeypatch, t
     monkeypatch.setattr("invariance.datasets._sources.cache_folder", lambda: tmp_path)
     assert missing_data(EXPERIMENTS["graz02"]) == ["graz02", "caltech101", "mnist"]
     assert verdict_on(EXPERIMENTS["graz02"], None) == "data missing: graz02, caltech101, mnist"
-    assert verdict_on(EXPERIMENTS["horses"], None) == "data missing: the INRIA horses"
+    assert verdict_on(EXPERIMENTS["horses"], None) == "data missing: inria_horses"
 
 
 def small_run(runs, seed, is_quick):
