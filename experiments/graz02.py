@@ -76,6 +76,14 @@ class Fitted(NamedTuple):
     svm: Any
 
 
+class Judged(NamedTuple):
+    """Rate and hits at `FALSE_ALARMS` on test images, in per cent, and what they were found with."""
+
+    rate: float
+    hits: np.ndarray
+    fitted: Fitted
+
+
 class Row(NamedTuple):
     """The rates of one method, and its ROC curve."""
 
@@ -214,22 +222,23 @@ def run(
             judged = [judge(words, draw(classes, number), n_windows, number) for number in range(seed, seed + n_seeds)]
             seconds = (time.perf_counter() - started) / n_seeds
             for suffix in words.readings:
-                rates, rocs = zip(*(run[suffix] for run in judged), strict=True)
-                method = f"{name}{suffix}"
-                outcome = Outcome(method, np.array(rates), PAPER.get((task, method)), seconds)
-                tables.setdefault(task, []).append(Row(outcome, Curve(method, FALSE_ALARMS, np.array(rocs))))
+                method, of_reading = f"{name}{suffix}", [run[suffix] for run in judged]
+                rates, hits = (np.array([getattr(one, field) for one in of_reading]) for field in ("rate", "hits"))
+                outcome = Outcome(method, rates, PAPER.get((task, method)), seconds)
+                tables.setdefault(task, []).append(Row(outcome, Curve(method, FALSE_ALARMS, hits)))
                 print(outcome, flush=True)
     return tables
 
 
-def judge(words: Words, drawn: Draw, n_windows: int, seed: int) -> dict[str, tuple[float, np.ndarray]]:
+def judge(words: Words, drawn: Draw, n_windows: int, seed: int) -> dict[str, Judged]:
     """Rate and ROC curve on the test images, for every reading."""
     fitted = fit(words, drawn.training, drawn.labels, n_windows, seed)
     counts = next(iter(fitted.values())).bag.count(drawn.test)
     return {
-        name: (
+        name: Judged(
             rate(learned, counts, drawn.test_labels),
             hits_at(FALSE_ALARMS, drawn.test_labels, score(learned, counts)),
+            learned,
         )
         for name, learned in fitted.items()
     }
