@@ -163,13 +163,15 @@ def test_every_stored_result_belongs_to_an_experiment():
     assert set(EXPERIMENTS) >= STORED
 
 
+# Experiments with claims about methods that were added after their stored run; a new run takes them off the list.
+TO_BE_RUN_AGAIN = {"graz02_windows"}
+
+
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_claims_find_their_methods_in_the_stored_results(name):
     result = results.read_result(name, ROOT / "docs" / "reproductions" / "results")
-    if results.is_outdated(result, EXPERIMENTS[name]):
-        pytest.skip("outdated: its methods are those of earlier code, and the page says so")
-    for claim in EXPERIMENTS[name].claims:
-        assert judge_claim(claim, result.found.tables)[1] != "one of the methods was not run"
+    seen = [judge_claim(claim, result.found.tables)[1] for claim in EXPERIMENTS[name].claims]
+    assert ("one of the methods was not run" in seen) == (name in TO_BE_RUN_AGAIN)
 
 
 @needs_data
