@@ -75,8 +75,16 @@ class Plot(NamedTuple):
     is_log: bool = False
 
 
+class Drawing(NamedTuple):
+    """A drawing that is kept as it was made: its title, and a PNG file in base64."""
+
+    title: str
+    png: str
+
+
 class Found(NamedTuple):
     """All that one experiment found."""
 
     tables: list[Table]
     plots: Sequence[Plot] = ()
+    drawings: Sequence[Drawing] = ()

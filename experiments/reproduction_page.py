@@ -1,5 +1,6 @@
 """The page of all experiments, from the stored results: tables, verdicts and plots."""
 
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -75,6 +76,10 @@ def write_page(results: Mapping[str, Result], output: Path, stem: str = "reprodu
             file = folder / f"{name}{f'-{number + 1}' if number else ''}.png"
             save_figure(figure, file)
             images.setdefault(name, []).append(f"![{title}]({stem}/{file.name})")
+        for number, drawing in enumerate(result.found.drawings, start=1):
+            file = folder / f"{name}-drawing-{number}.png"
+            file.write_bytes(b64decode(drawing.png))
+            images.setdefault(name, []).append(f"![{drawing.title}]({stem}/{file.name})")
     page = output / f"{stem}.md"
     with atomic_path(page) as neighbour:
         neighbour.write_text(page_text(results, images), encoding="utf-8")

@@ -15,6 +15,8 @@ from experiments.outcome import Curve, Found, Outcome, Plot, Table
 # Titles and names of rows are those of the stored results, which are looked up by them.
 EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples a class for 65 % right", "5 examples a class, right in %"
 ACCURACY = "right in %"
+FALSE_ALARMS, HITS = "false alarms in %", "hits in %"
+UNMIXED = "windows that reach an unmixed leaf of bikes, in %"
 WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
 SHARE = "share of the weights in %"
 DOMINANT_CUE, IN_COMMON = "cue that counts most, in % of all pairs", "shares of the weights in common in %"
@@ -116,32 +118,36 @@ def graz02(runs: int, seed: int, is_quick: bool) -> Found:
 
     tasks = pick(module.TASKS, "fours or nines") if is_quick else module.TASKS
     found = module.run(runs, 200 if is_quick else 2000, module.CODEBOOKS, tasks, seed)
-    return Found([Table(f"{task}, {ACCURACY}", "higher", rows, is_papers_task=False) for task, rows in found.items()])
+    tables = [_graz_table(f"{task}, {ACCURACY}", rows) for task, rows in found.items()]
+    curves = {task: [row.roc for row in rows] for task, rows in found.items()}
+    return Found(tables, [Plot(f"{task}, ROC", FALSE_ALARMS, HITS, some) for task, some in curves.items()])
 
 
 def graz02_8000(runs: int, seed: int, is_quick: bool) -> Found:
     """Bikes or cars with as many windows as the paper, by forests and k-means."""
-    from experiments import graz02 as module
+    from experiments.graz02 import CODEBOOKS, Words
     from invariance.codebooks import KMeansCodebook
 
-    codebooks = pick(module.CODEBOOKS, "forest, 5 trees")
+    codebooks = pick(CODEBOOKS, "forest, 5 trees")
     if not is_quick:
-        codebooks["k-means, 5,000 words"] = (KMeansCodebook(5000), True)
-    tasks = pick(module.TASKS, "bikes or cars")
-    [rows] = module.run(runs, 100 if is_quick else 8000, codebooks, tasks, seed).values()
-    return Found([Table(f"bikes or cars, {ACCURACY}", "higher", rows, is_papers_task=False)])
+        codebooks["k-means, 5,000 words"] = Words(KMeansCodebook(5000))
+    return _bikes_or_cars(codebooks, runs, 100 if is_quick else 8000, seed)
 
 
 def graz02_windows(runs: int, seed: int, is_quick: bool) -> Found:
-    """Forests, unsupervised trees and k-means, by how many windows of an image are counted."""
-    from experiments import graz02 as module
-    from invariance.codebooks import KMeansCodebook
+    """Forests, unsupervised trees and k-means, by how many windows of an image are counted, and by how."""
+    from experiments.graz02 import NORMALIZATIONS, Words
+    from invariance.codebooks import ClusteringForest, KMeansCodebook
 
-    codebooks = pick(module.CODEBOOKS, "forest, 5 trees", "unsupervised trees")
+    forest = ClusteringForest(5, n_leaves=1000)
+    readings = {"": NORMALIZATIONS, ", binary": ("binary",), ", mutual information": ("information",)}
+    codebooks = {
+        "forest, 5 trees": Words(forest, readings=readings),
+        "unsupervised trees": Words(forest, is_supervised=False, readings=readings),
+    }
     if not is_quick:
-        codebooks["k-means, 5,000 words"] = (
-            KMeansCodebook(5000, batch_size=1024, n_init=1, max_iter=300, init="random", reassignment_ratio=0.01),
-            True,
+        codebooks["k-means, 5,000 words"] = Words(
+            KMeansCodebook(5000, batch_size=1024, n_init=1, max_iter=300, init="random", reassignment_ratio=0.01)
         )
     return _graz_curves(
         {n: (codebooks, n) for n in ((50, 100) if is_quick else (100, 300, 1000))}, "windows per image", runs, seed
@@ -150,18 +156,126 @@ def graz02_windows(runs: int, seed: int, is_quick: bool) -> Found:
 
 def graz02_forests(runs: int, seed: int, is_quick: bool) -> Found:
     """Forests by how many trees they have, and by how many leaves are left of each tree."""
+    from experiments.graz02 import Words
     from invariance.codebooks import ClusteringForest
 
     n_windows, few = 50 if is_quick else 1000, slice(2 if is_quick else None)
     of_trees = {
-        n: ({"1,000 leaves per tree": (ClusteringForest(n, n_leaves=1000), True)}, n_windows)
-        for n in [1, 2, 5, 10][few]
+        n: ({"1,000 leaves per tree": Words(ClusteringForest(n, n_leaves=1000))}, n_windows) for n in [1, 2, 5, 10][few]
     }
     of_leaves = {
-        n: ({"5 trees": (ClusteringForest(5, n_leaves=n), True)}, n_windows) for n in [50, 200, 1000, 3000][few]
+        n: ({"5 trees": Words(ClusteringForest(5, n_leaves=n))}, n_windows) for n in [50, 200, 1000, 3000][few]
     }
     trees, leaves = _graz_curves(of_trees, "trees", runs, seed), _graz_curves(of_leaves, "leaves per tree", runs, seed)
     return Found([*trees.tables, *leaves.tables], [*trees.plots, *leaves.plots])
+
+
+def graz02_features(runs: int, seed: int, is_quick: bool) -> Found:
+    """Forests by how many windows they are grown from and how many leaves they have."""
+    from experiments.graz02 import Words
+    from invariance.codebooks import ClusteringForest
+
+    n_windows, few = 50 if is_quick else 1000, slice(2 if is_quick else None)
+    settings = {
+        n: (
+            {
+                f"{300 * m:,} features": Words(ClusteringForest(5, n_leaves=n), n_training_windows=m)
+                for m in [17, 67, 267][few]
+            },
+            n_windows,
+        )
+        for n in [50, 200, 1000, 3000][few]
+    }
+    return _graz_curves(settings, "leaves per tree", runs, seed)
+
+
+def graz02_trials(runs: int, seed: int, is_quick: bool) -> Found:
+    """Forests by T_max, the tests that are tried per node, and with T_max chosen on held-out training images."""
+    from experiments.graz02 import Words
+    from invariance.codebooks import ClusteringForest
+
+    n_windows, trials = (50, [1, 50]) if is_quick else (1000, [1, 5, 15, 50, 150])
+    forests = {n: ClusteringForest(5, n_leaves=1000, max_trials=n) for n in trials}
+    found = _graz_curves({n: ({"forest": Words(forests[n])}, n_windows) for n in trials}, "trials", runs, seed)
+    chosen = {"forest, trials by validation": Words(tuple(forests.values()))}
+    [table] = _bikes_or_cars(chosen, runs, n_windows, seed).tables
+    [by_trials] = found.tables
+    return found._replace(tables=[by_trials._replace(outcomes=[*by_trials.outcomes, *table.outcomes])])
+
+
+def graz02_pruning(runs: int, seed: int, is_quick: bool) -> Found:
+    """Forests grown fully and pruned, pruned while they grow, and not pruned."""
+    from experiments.graz02 import Words
+    from invariance.codebooks import ClusteringForest
+
+    n_leaves = 100 if is_quick else 1000
+    codebooks = {
+        "grown fully, then pruned": Words(ClusteringForest(5, n_leaves=n_leaves)),
+        "pruned while growing": Words(ClusteringForest(5, n_leaves=n_leaves, pruning="during")),
+        "not pruned": Words(ClusteringForest(5, n_leaves=None)),
+    }
+    return _bikes_or_cars(codebooks, runs, 50 if is_quick else 1000, seed)
+
+
+def graz02_votes(runs: int, seed: int, is_quick: bool) -> Found:
+    """Words of leaves and a support vector machine, and leaves that vote."""
+    from experiments.graz02 import NORMALIZATIONS, VOTE, Words
+    from invariance.codebooks import ClusteringForest
+
+    readings = {", words": NORMALIZATIONS, ", leaves vote": (VOTE,)}
+    codebooks = {
+        "1,000 leaves per tree": Words(ClusteringForest(5, n_leaves=1000), readings=readings),
+        "not pruned": Words(ClusteringForest(5, n_leaves=None), readings=readings),
+    }
+    return _bikes_or_cars(codebooks, runs, 50 if is_quick else 1000, seed)
+
+
+def graz02_descriptors(runs: int, seed: int, is_quick: bool) -> Found:
+    """Forests on colours, wavelets of colours, and SIFT."""
+    from experiments.graz02 import Words
+    from invariance.codebooks import ClusteringForest
+    from invariance.descriptors import HaarPatches, HslPatches, SiftWindows
+
+    descriptors = {"HSL colours": HslPatches(), "Haar wavelets": HaarPatches(), "SIFT": SiftWindows()}
+    codebooks = {
+        name: Words(ClusteringForest(5, n_leaves=1000), descriptor=descriptor)
+        for name, descriptor in descriptors.items()
+    }
+    return _bikes_or_cars(codebooks, runs, 50 if is_quick else 1000, seed)
+
+
+def word_maps(runs: int, seed: int, is_quick: bool) -> Found:
+    """Where the words of bikes occur in images that the words were not learned from."""
+    from experiments import word_maps as module
+
+    rows, drawings = module.run(runs, seed, *((10, 500, 2) if is_quick else (150, 8000, 4)))
+    return Found([Table(UNMIXED, "higher", rows)], drawings=drawings)
+
+
+def pascal_2005(runs: int, seed: int, is_quick: bool) -> Found:
+    """Each of four classes of objects against the others."""
+    from experiments import photographed_objects as module
+
+    return Found([Table(ACCURACY, "higher", module.run_voc(runs, seed, *((50, 50) if is_quick else ())))])
+
+
+def horses(runs: int, seed: int, is_quick: bool) -> Found:
+    """Horses against other images."""
+    from experiments import photographed_objects as module
+
+    return Found([Table(ACCURACY, "higher", module.run_horses(runs, seed, *((50, 50) if is_quick else ())))])
+
+
+def _bikes_or_cars(codebooks: Mapping[str, Any], runs: int, n_windows: int, seed: int) -> Found:
+    """One table."""
+    from experiments import graz02 as module
+
+    [rows] = module.run(runs, n_windows, codebooks, pick(module.TASKS, "bikes or cars"), seed).values()
+    return Found([_graz_table(f"bikes or cars, {ACCURACY}", rows)])
+
+
+def _graz_table(title: str, rows: Sequence[Any]) -> Table:
+    return Table(title, "higher", [row.outcome for row in rows], is_papers_task=False)
 
 
 def _graz_curves(settings: Mapping[int, tuple[dict, int]], places: str, runs: int, seed: int) -> Found:
@@ -169,7 +283,8 @@ def _graz_curves(settings: Mapping[int, tuple[dict, int]], places: str, runs: in
     from experiments import graz02 as module
 
     [task] = tasks = pick(module.TASKS, "bikes or cars")
-    by_place = {n: module.run(runs, windows, books, tasks, seed)[task] for n, (books, windows) in settings.items()}
+    found = {n: module.run(runs, windows, books, tasks, seed)[task] for n, (books, windows) in settings.items()}
+    by_place = {n: [row.outcome for row in rows] for n, rows in found.items()}
     rows = [
         row._replace(method=f"{row.method}, {n:,} {places}", paper=None) for n, rows in by_place.items() for row in rows
     ]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.experiment import Experiment
-from experiments.outcome import Curve, Found, Outcome, Plot, Table
+from experiments.outcome import Curve, Drawing, Found, Outcome, Plot, Table
 from experiments.sources import source_of
 from invariance._core.files import atomic_path
 from invariance._version import __version__
@@ -125,7 +125,8 @@ def as_json(result: Result) -> dict[str, Any]:
     plots = [
         {**plot._asdict(), "curves": [_plain(curve._asdict()) for curve in plot.curves]} for plot in result.found.plots
     ]
-    return {**result._asdict(), "found": {"tables": tables, "plots": plots}}
+    drawings = [drawing._asdict() for drawing in result.found.drawings]
+    return {**result._asdict(), "found": {"tables": tables, "plots": plots, "drawings": drawings}}
 
 
 def from_json(stored: dict[str, Any]) -> Result:
@@ -137,7 +138,8 @@ def from_json(stored: dict[str, Any]) -> Result:
     plots = [
         Plot(**{**plot, "curves": [_curve(**curve) for curve in plot["curves"]]}) for plot in stored["found"]["plots"]
     ]
-    return Result(**{**stored, "found": Found(tables, plots)})
+    drawings = [Drawing(**drawing) for drawing in stored["found"].get("drawings", [])]
+    return Result(**{**stored, "found": Found(tables, plots, drawings)})
 
 
 def _outcome(method: str, figures: list, paper: float | None, seconds: float | None) -> Outcome:

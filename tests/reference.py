@@ -479,6 +479,29 @@ def grow_tree(descriptors, labels, supervised, max_trials, min_score, midway, se
     return nodes
 
 
+def grow_best_first(descriptors, labels, supervised, max_trials, min_score, midway, seed, n_leaves, min_gain):
+    """As `grow_tree`, but the node of largest gain is split next, until there are enough leaves or gains are small."""
+    nodes, draw, waiting, n_nodes = {}, Splitmix(seed), {}, 1
+
+    def draw_test(node, rows):
+        rows = sorted(rows, key=lambda row: (labels[row], row))
+        if len(rows) < 2 or (supervised and len(set(labels[rows].tolist())) == 1):
+            return
+        test = choose_test(descriptors[rows], labels[rows], supervised, max_trials, min_score, midway, draw)
+        if test is not None and test[2] * len(rows) / len(labels) >= min_gain:
+            waiting[node] = (*test[:2], test[2] * len(rows) / len(labels), rows)
+
+    draw_test(0, range(len(labels)))
+    while waiting and (n_leaves is None or len(nodes) + 1 < n_leaves):
+        node = max(waiting, key=lambda node: (round(waiting[node][2], 12), -node))
+        feature, cut, gain, rows = waiting.pop(node)
+        nodes[node] = feature, cut, n_nodes, gain
+        draw_test(n_nodes, [row for row in rows if descriptors[row, feature] <= cut])
+        draw_test(n_nodes + 1, [row for row in rows if descriptors[row, feature] > cut])
+        n_nodes += 2
+    return nodes
+
+
 def prune_tree(nodes, n_leaves, min_gain):
     """The inner nodes that stay: of those above two leaves, the one of lowest gain goes, until it need not."""
     nodes = dict(nodes)

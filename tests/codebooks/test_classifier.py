@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_curve
+from sklearn.model_selection import GridSearchCV
 
 from invariance.codebooks import (
     BagKernel,
     BagOfFeatures,
     ClusteringForest,
     CodebookClassifier,
+    KMeansCodebook,
     RandomWindows,
     equal_error_rate,
 )
@@ -38,13 +40,24 @@ def test_it_learns(fitted):
     assert equal_error_rate(labels == 8, fitted.decision_function(images)) > 0.8
 
 
-def test_three_classes():
-    images, labels = draw_images(8, 2)
-    labels = labels.copy()
-    labels[:4] = 5
-    model = CodebookClassifier(BagOfFeatures(sampler=RandomWindows(50, 20)), random_state=0).fit(images, labels)
-    assert model.decision_function(images).shape == (16, 3)
-    assert model.score(images, labels) > 0.9  # always answering 8 has 0.5
+def draw_three_classes(n_each, seed):
+    """Dark noise, noise, and noise with a checkerboard."""
+    images, labels = draw_images(2 * n_each, seed)
+    images, labels = images[: 3 * n_each], labels[: 3 * n_each].copy()
+    for i in range(n_each):
+        images[i], labels[i] = 0.2 * images[i], 5
+    return images, labels
+
+
+@pytest.mark.parametrize("voting", [False, True])
+def test_three_classes(voting):
+    bag = BagOfFeatures(ClusteringForest(5), sampler=RandomWindows(100, 60, max_scale=0.5))
+    model = CodebookClassifier(bag, voting=voting, random_state=0).fit(*draw_three_classes(8, 2))
+    images, labels = draw_three_classes(8, 3)
+    assert model.decision_function(images).shape == (24, 3)
+    assert model.classes_.tolist() == [3, 5, 8]
+    assert model.score(images, labels) > 0.75  # chance is 0.33
+    assert np.all(model.predict(images[:8]) == 5)
 
 
 def test_a_saved_classifier_decides_the_same(fitted, tmp_path):
@@ -131,3 +144,59 @@ def test_probabilities_agree_with_the_classes_and_are_better_than_chance():
     assert not hasattr(CodebookClassifier(), "predict_proba")
     with pytest.raises(ValueError, match="probability=True needs at least two images of every class"):
         CodebookClassifier(bag, probability=True).fit(*[part[19:22] for part in draw_images(20, 0)])
+
+
+# --- direct voting, and trials chosen on held-out images ---
+
+
+def test_votes_are_the_mean_class_shares_over_windows_and_trees(tmp_path):
+    bag = BagOfFeatures(ClusteringForest(3), sampler=RandomWindows(100, 60, max_scale=0.5), levels=2)
+    model = CodebookClassifier(bag, voting=True, random_state=0).fit(*draw_images(20, 0))
+    images, labels = draw_images(20, 1)
+    probabilities = model.predict_proba(images)
+    assert not hasattr(model, "svm_")
+    forest = model.bag_.codebook_
+    for image, ours in zip(images[::7], probabilities[::7], strict=True):
+        by_window = [
+            np.mean([forest.posteriors_[word] for word in words], axis=0)
+            for words in forest.transform(model.bag_.extract(image)[0])
+        ]
+        np.testing.assert_allclose(ours, np.mean(by_window, axis=0))
+    scores = model.decision_function(images)
+    np.testing.assert_allclose(scores, probabilities[:, 1] - probabilities[:, 0])
+    np.testing.assert_array_equal(model.predict(images), model.classes_[probabilities.argmax(axis=1)])
+    assert equal_error_rate(labels == 8, scores) > 0.8
+    again = load(save(model, tmp_path / "votes.inv"))
+    np.testing.assert_array_equal(again.predict_proba(images), probabilities)
+
+
+def test_the_background_of_masks_does_not_vote():
+    images, labels = draw_images(4, 0)
+    masks = [None] * 4 + [image == np.round(image) for image in images[4:]]
+    bag = BagOfFeatures(ClusteringForest(2), sampler=RandomWindows(50, 40, max_scale=0.4))
+    model = CodebookClassifier(bag, voting=True, random_state=0).fit(images, labels, masks)
+    assert model.bag_.codebook_.classes_.tolist() == [3, 8, 9]
+    probabilities = model.predict_proba(images)
+    assert probabilities.shape == (8, 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_words_without_classes_cannot_vote():
+    class Unlabelled(KMeansCodebook):
+        def fit(self, X, y=None):
+            return super().fit(X)
+
+    bag = BagOfFeatures(Unlabelled(5), sampler=RandomWindows(20, 20))
+    with pytest.raises(ValueError, match="voting=True needs a codebook that knows the classes"):
+        CodebookClassifier(bag, voting=True, random_state=0).fit(*draw_images(3, 0))
+
+
+def test_the_number_of_trials_can_be_chosen_by_validation():
+    """[Moosmann06] sec. 4 chooses T_max on a validation set: a grid search over a parameter of the forest."""
+    images, labels = draw_images(12, 0)
+    bag = BagOfFeatures(ClusteringForest(2, n_leaves=40), sampler=RandomWindows(100, 40, max_scale=0.5))
+    grid = {"bag__codebook__max_trials": [1, 40]}
+    search = GridSearchCV(CodebookClassifier(bag, random_state=0), grid, cv=3).fit(images, labels)
+    chosen = search.best_params_["bag__codebook__max_trials"]
+    assert search.best_estimator_.bag_.codebook_.max_trials == chosen
+    assert search.cv_results_["mean_test_score"].max() > 0.7

@@ -63,13 +63,17 @@ def test_labels_make_words_purer(described):
 
 
 @pytest.mark.parametrize("y", [None, "labels"])
+@pytest.mark.parametrize("pruning", ["after", "during"])
 @pytest.mark.parametrize("threshold", ["uniform", "samples"])
-def test_the_same_seed_gives_the_same_forest_for_every_number_of_jobs(described, threshold, y):
+def test_the_same_seed_gives_the_same_forest_for_every_number_of_jobs(described, threshold, pruning, y):
     descriptors, labels = described
     forests = [
-        ClusteringForest(5, 20, threshold=threshold, n_jobs=n_jobs, random_state=3).fit(descriptors, y and labels)
+        ClusteringForest(5, 20, threshold=threshold, pruning=pruning, n_jobs=n_jobs, random_state=3).fit(
+            descriptors, y and labels
+        )
         for n_jobs in (None, 2, 3)
     ]
+    assert np.all(forests[0].n_leaves_ == 20)
     for other in forests[1:]:
         for one, same in zip(forests[0].trees_, other.trees_, strict=True):
             for ours, theirs in zip(one, same, strict=True):
@@ -120,6 +124,7 @@ def test_fitting_again_without_labels_forgets_them(forest, described):
         ({"max_trials": "log2"}, "max_trials must be .* 'sqrt'; got 'log2'"),
         ({"max_trials": 0}, "max_trials must be .* got 0"),
         ({"threshold": "median"}, "threshold must be .* got 'median'"),
+        ({"pruning": "before"}, "pruning must be .* got 'before'"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

@@ -51,7 +51,8 @@ def test_the_list_as_json_tells_which_data_are_missing(capsys, monkeypatch, tmp_
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert set(entries) == set(EXPERIMENTS)
     assert entries["yale_faces"]["data_missing"] == ["yale"]
-    assert entries["horses"]["unavailable"] == "the INRIA horses"
+    assert entries["horses"]["data_missing"] == ["inria_horses"]
+    assert entries["graz02"]["unavailable"].startswith("GRAZ-02's own background")
 
 
 def test_one_experiment_prints_its_table_and_verdict_and_writes_nothing(small, capsys, tmp_path, monkeypatch):

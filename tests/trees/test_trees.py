@@ -165,6 +165,43 @@ def test_pruning_equals_its_twin(grown, n_leaves, min_gain):
         assert pruned.left[place] == -1
 
 
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.parametrize(
+    ("n_leaves", "min_gain"), [(None, 0.0), (9, 0.0), (1, 0.0), (2, 0.0), (None, 0.02), (25, 0.01)]
+)
+def test_pruning_during_growth_equals_its_twin(way, n_leaves, min_gain):
+    data, changes, supervised = way
+    descriptors, codes = make_descriptors(**data)
+    descriptors[:, 6:] = 1
+    growth = Growth(10, 0.5, "uniform", n_leaves, min_gain, "during")._replace(**changes)
+    tree, gain = grow_tree(arrange_samples(descriptors, codes if supervised else None), growth, Seeded())
+    tree.check_loaded()
+    codes = codes if supervised else np.zeros_like(codes)
+    drawing = growth.max_trials, growth.min_score, growth.threshold == "samples", SEED
+    twin = reference.grow_best_first(descriptors, codes, supervised, *drawing, n_leaves, min_gain)
+    assert inner_nodes(tree) == {node: test[:3] for node, test in twin.items()}
+    np.testing.assert_allclose(gain[~tree.is_leaf], [twin[node][3] for node in inner_nodes(tree)], atol=1e-12)
+    assert tree.n_leaves <= (n_leaves or len(codes))
+    assert np.all(gain[~tree.is_leaf] >= min_gain)
+    words = find_leaves([tree], descriptors)[:, 0]
+    assert set(words) == set(range(tree.n_leaves))  # no leaf is empty
+    if n_leaves is None and min_gain == 0:
+        for word in range(tree.n_leaves):
+            mates = words == word
+            assert (supervised and len(set(codes[mates])) == 1) or len(np.unique(descriptors[mates], axis=0)) == 1
+
+
+def test_the_best_first_tree_of_few_leaves_is_the_top_of_the_one_of_many():
+    descriptors, codes = make_descriptors(300)
+    few, many = (
+        grow_tree(arrange_samples(descriptors, codes), Growth(10, 0.5, "uniform", n, pruning="during"), Seeded())
+        for n in (10, 40)
+    )
+    assert few[0].n_leaves == 10
+    assert inner_nodes(few[0]).items() <= inner_nodes(many[0]).items()
+    assert few[1].sum() < many[1].sum()
+
+
 def test_nodes_above_and_below_the_switch_of_layouts_grow_alike():
     """Reading by row or by column is a matter of speed: a tree larger than the switch equals its twin as well."""
     n_samples = 2 * _jit.FEW_SAMPLES
@@ -174,12 +211,14 @@ def test_nodes_above_and_below_the_switch_of_layouts_grow_alike():
     assert inner_nodes(tree) == {node: test[:3] for node, test in twin.items()}
 
 
-def test_a_forest_is_its_trees_grown_and_pruned_one_by_one():
+@pytest.mark.parametrize("pruning", ["after", "during"])
+def test_a_forest_is_its_trees_grown_and_pruned_one_by_one(pruning):
     descriptors, codes = make_descriptors()
-    growth = Growth(10, 0.5, "uniform", n_leaves=12, min_gain=0.005)
+    growth = Growth(10, 0.5, "uniform", n_leaves=12, min_gain=0.005, pruning=pruning)
     forest = grow_forest(descriptors, codes, growth, np.random.default_rng(3).spawn(3), n_jobs=2)
     for tree, rng in zip(forest, np.random.default_rng(3).spawn(3), strict=True):
-        alone = prune_tree(*grow_tree(arrange_samples(descriptors, codes), growth, rng), 12, 0.005)
+        alone, gain = grow_tree(arrange_samples(descriptors, codes), growth, rng)
+        alone = prune_tree(alone, gain, 12, 0.005) if pruning == "after" else alone
         assert all(np.array_equal(ours, theirs) for ours, theirs in zip(tree, alone, strict=True))
     leaves = find_leaves(forest, descriptors)
     first = 0

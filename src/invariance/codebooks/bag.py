@@ -19,8 +19,9 @@ from invariance._core.parallel import iterate_jobs
 from invariance._core.randomness import make_rng
 from invariance.codebooks.counting import count_columns, count_words, informative_thresholds, level_shares
 from invariance.codebooks.forest import ClusteringForest
+from invariance.codebooks.masks import label_vectors, read_mask
 from invariance.codebooks.orbit import Orbits
-from invariance.codebooks.samplers import RandomWindows, default_sampler
+from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image
@@ -75,6 +76,8 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
     seed_ : int
         Seed of the windows that are counted: every image has the same, so that its bag does not depend on the images
         beside it.
+    background_ : object
+        Label of training windows beside the objects; None without masks.
     thresholds_ : ndarray of shape (n_words,)
         The counts above which words tell most, with `normalization="information"` only.
 
@@ -107,7 +110,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, images: Sequence[Any], y: Any = None) -> "BagOfFeatures":
+    def fit(self, images: Sequence[Any], y: Any = None, masks: Any = None, background: Any = None) -> "BagOfFeatures":
         """Learn the codebook.
 
         Parameters
@@ -116,23 +119,31 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
             Images of any sizes.
         y : array-like of shape (n_images,) or None, default=None
             Labels, for codebooks that use them and for `normalization="information"`.
+        masks : sequence of ndarray of shape (h, w), path or None, default=None
+            Where the object of every image is, other than 0 on it. Training windows that lie on the object by half or
+            more have the label of the image, the others are background. A mask that is None leaves all windows of its
+            image with the label of the image, as those of images without an object.
+        background : object, default=None
+            Label of the windows beside the objects, one of `y` or another; None means a label of its own.
 
         Returns
         -------
         self : BagOfFeatures
         """
         needs_counts = self.normalization == "information"
-        kept = self._learn_codebook(images, y, KEPT_BYTES if needs_counts else 0)
+        kept = self._learn_codebook(images, y, KEPT_BYTES if needs_counts else 0, masks, background)
         if needs_counts:
             self._learn_thresholds(self._count(images, kept), y)
         return self
 
-    def fit_transform(self, images: Sequence[Any], y: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, images: Sequence[Any], y: Any = None, masks: Any = None, background: Any = None
+    ) -> np.ndarray:
         """Learn the codebook and count the words of the same images; see `fit` and `transform`.
 
         Vectors of up to half a gigabyte are kept, so that they are computed only once.
         """
-        counts = self._count(images, self._learn_codebook(images, y, KEPT_BYTES))
+        counts = self._count(images, self._learn_codebook(images, y, KEPT_BYTES, masks, background))
         if self.normalization == "information":
             self._learn_thresholds(counts, y)
         return self.normalize(counts)
@@ -188,20 +199,23 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         orbit = Orbits(None).of(self._load(image))
         return next(iter(sampler.extract(self.descriptor_, orbit, np.random.default_rng(self.seed_))))
 
-    def _learn_codebook(self, images, y, room: int) -> Kept:
+    def _learn_codebook(self, images, y, room: int, masks=None, background=None) -> Kept:
         """Fit all but the thresholds; the vectors of as many images as there is room for, in bytes, are returned."""
         check_choice("normalization", self.normalization, NORMALIZATIONS)
         check_count("levels", self.levels)
         n_images = _count_images(images)
+        _check_masks(masks, y, n_images)
         self.descriptor_: Descriptor = HaarPatches() if self.descriptor is None else clone(self.descriptor, safe=False)
         self.sampler_ = default_sampler(self.descriptor_) if self.sampler is None else clone(self.sampler, safe=False)
         rng = make_rng(self.random_state)
         seeds, codebook_seed = self.sampler_.draw_seeds(rng, n_images)
-        vectors, n_each, kept = self._sample_vectors(images, seeds, room)
-        labels = None
+        vectors, on_object, kept = self._sample_vectors(images, masks, seeds, room)
+        labels = self.background_ = None
         if y is not None:
             classes, codes = encode_labels(y, n_images)
-            labels = classes[np.repeat(codes, n_each)]
+            labels = classes[np.repeat(codes, [len(on) for on in on_object])]
+            if masks is not None:
+                labels, self.background_ = label_vectors(classes, codes, on_object, background)
         codebook = ClusteringForest() if self.codebook is None else clone(self.codebook)
         self.codebook_ = _fit_codebook(codebook, vectors, labels, random_state=codebook_seed, n_jobs=self.n_jobs)
         self.n_words_ = int(self.codebook_.n_words_)
@@ -209,25 +223,26 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         self.seed_ = int(rng.integers(2**31))
         return kept
 
-    def _sample_vectors(self, images, seeds, room: int) -> tuple[np.ndarray, list[int], Kept]:
-        """Vectors (n, n_values) to learn from, the number of them per image, and all vectors of some images."""
+    def _sample_vectors(self, images, masks, seeds, room: int) -> tuple[np.ndarray, list[np.ndarray], Kept]:
+        """Vectors (n, n_values) to learn from, which of them are on an object, and all vectors of some images."""
         self.in_colour_ = False
-        sample = self._sample_once(images, seeds, room)
+        sample = self._sample_once(images, masks, seeds, room)
         if sample is None:
             # Some are grey and some in colour: the grey ones become colours without saturation.
             self.in_colour_ = True
-            sample = self._sample_once(images, seeds, room)
+            sample = self._sample_once(images, masks, seeds, room)
         if sample is None:
             raise ValueError("images must give vectors of one length, but theirs differ. Are their channels alike?")
         return sample
 
-    def _sample_once(self, images, seeds, room: int) -> tuple[np.ndarray, list[int], Kept] | None:
+    def _sample_once(self, images, masks, seeds, room: int) -> tuple[np.ndarray, list[np.ndarray], Kept] | None:
         """As `_sample_vectors`, or None if the lengths of vectors differ."""
-        work = partial(self._draw_training, images, Orbits(self.transformations), len(seeds))
-        vectors, n_each, kept = np.empty((0, 0), np.float32), [], Kept()
+        work = partial(self._draw_training, images, masks, Orbits(self.transformations), len(seeds))
+        vectors, on_object, kept = np.empty((0, 0), np.float32), [], Kept()
         is_even, end = True, 0
         tasks = list(enumerate(seeds))
-        for index, (part, shape, whole) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing images")):
+        for index, (drawn, shape) in enumerate(iterate_jobs(work, tasks, self.n_jobs, "describing images")):
+            part, on, whole = drawn
             if index == 0:
                 vectors = np.empty((len(seeds) * self.sampler_.max_training(len(seeds)), part.shape[1]), np.float32)
             if part.shape[1] != vectors.shape[1]:
@@ -235,20 +250,22 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
                 continue
             vectors[end : end + len(part)] = part
             end += len(part)
-            n_each.append(len(part))
+            on_object.append(on)
             n_bytes = 0 if whole is None else sum(array.nbytes for array, _ in whole)
             if whole is not None and n_bytes <= room:
                 room -= n_bytes
                 kept[index] = shape, whole
-        return (vectors[:end], n_each, kept) if is_even else None
+        return (vectors[:end], on_object, kept) if is_even else None
 
-    def _draw_training(self, images, orbits: Orbits, n_images: int, task):
-        """Vectors of one image to learn from, its shape, and all its vectors if they were computed."""
+    def _draw_training(self, images, masks, orbits: Orbits, n_images: int, task) -> tuple[Drawn, tuple[int, ...]]:
+        """What to learn from one image, and its shape."""
         index, seed = task
         image = self._load(images[index])
+        mask = None
+        if masks is not None and masks[index] is not None:
+            mask = orbits.of_mask(read_mask(masks[index], image.shape))
         rng = np.random.default_rng(seed)
-        part, whole = self.sampler_.draw_training(self.descriptor_, orbits.of(image), n_images, rng)
-        return part, image.shape, whole
+        return self.sampler_.draw_training(self.descriptor_, orbits.of(image), n_images, rng, mask), image.shape
 
     def _count(self, images, kept: Kept) -> np.ndarray:
         """Counts of words; vectors that were kept are used up."""
@@ -307,6 +324,16 @@ def _fit_codebook(codebook, vectors: np.ndarray, labels, **lent) -> Any:
     codebook.set_params(**lent).fit(vectors, labels)
     # Counting runs one image per thread, so the codebook must not start more; a generator is not kept in the model.
     return codebook.set_params(**dict.fromkeys(lent))
+
+
+def _check_masks(masks: Any, y: Any, n_images: int) -> None:
+    """Refuse masks that do not belong to the images, or that have no labels to go with."""
+    if masks is None:
+        return
+    if y is None:
+        raise ValueError("masks need labels y, which windows on the objects are given; got y=None.")
+    if len(masks) != n_images:
+        raise ValueError(f"masks must hold one mask, or None, for each of the {n_images} images; got {len(masks)}.")
 
 
 def _count_images(images: Any) -> int:

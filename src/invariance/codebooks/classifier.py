@@ -1,4 +1,4 @@
-"""Images classified by their bags of visual words: [Moosmann06] with a linear support vector machine."""
+"""Images classified by their bags of visual words: [Moosmann06] with a linear support vector machine, or by voting."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_count, check_number
 from invariance._core.probabilities import few_samples_per_class, learn_sharpness, scores_to_probabilities
 from invariance.codebooks.bag import BagOfFeatures
+from invariance.codebooks.voting import average_shares, shares_of_words
 from invariance.images import encode_labels
 
 N_FOLDS = 5
@@ -34,6 +35,10 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
     probability : bool, default=False
         Whether `predict_proba` is learned, from scores of bags held out. The words themselves have seen all labels, so
         that probabilities are too confident, and much too confident where classes can hardly be distinguished.
+    voting : bool, default=False
+        Whether the leaves of the windows vote for the classes directly, without a support vector machine (Marée et
+        al. 2005, with whom the paper compares). Probabilities are the mean class shares of the leaves; `C`,
+        `probability` and the normalization of the bag are not used.
     n_jobs : int or None, default=None
         Number of threads, handed to the bag if it has none of its own.
     random_state : int, Generator, RandomState or None, default=None
@@ -46,20 +51,23 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
     bag_ : BagOfFeatures
         The fitted bag.
     svm_ : LinearSVC
-        The fitted support vector machine, of class codes.
+        The fitted support vector machine, of class codes; not with `voting=True`.
     sharpness_ : float
         Factor of the scores in `predict_proba`, with `probability=True` only.
     """
 
-    def __init__(self, bag=None, transformations=None, C=1.0, probability=False, n_jobs=None, random_state=None):
+    def __init__(
+        self, bag=None, transformations=None, C=1.0, probability=False, voting=False, n_jobs=None, random_state=None
+    ):
         self.bag = bag
         self.transformations = transformations
         self.C = C
         self.probability = probability
+        self.voting = voting
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, images: Sequence[Any], y: Any) -> "CodebookClassifier":
+    def fit(self, images: Sequence[Any], y: Any, masks: Any = None, background: Any = None) -> "CodebookClassifier":
         """Learn the words, count them, and learn to classify the counts.
 
         Parameters
@@ -68,6 +76,11 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
             Images of any sizes.
         y : array-like of shape (n_images,)
             Labels.
+        masks : sequence of ndarray of shape (h, w), path or None, default=None
+            Where the objects are, so that words are learned from windows labelled by the object they lie on; see
+            `BagOfFeatures.fit`. Images are counted and classified as a whole.
+        background : object, default=None
+            Label of the windows beside the objects; None means one of its own.
 
         Returns
         -------
@@ -75,7 +88,11 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         """
         self.classes_, codes = encode_labels(y, len(images))
         self.bag_ = self._make_bag()
-        bags = self.bag_.fit_transform(images, self.classes_[codes])
+        if self.voting:
+            self.bag_.fit(images, self.classes_[codes], masks, background)
+            shares_of_words(self.bag_.codebook_, self.classes_)  # refuses a codebook without classes
+            return self
+        bags = self.bag_.fit_transform(images, self.classes_[codes], masks, background)
         svm = make_svm(bags, check_number("C", self.C, 1e-12))
         if self.probability:
             self.sharpness_ = _calibrate(svm, bags, codes)
@@ -95,6 +112,9 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_images,) for two classes, else (n_images, n_classes)
         """
         check_is_fitted(self)
+        if self.voting:
+            shares = self._vote(images)
+            return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
         return self.svm_.decision_function(self.bag_.transform(images))
 
     def predict(self, images: Sequence[Any]) -> np.ndarray:
@@ -112,9 +132,9 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(images)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(lambda classifier: bool(classifier.probability))
+    @available_if(lambda classifier: bool(classifier.probability or classifier.voting))
     def predict_proba(self, images: Sequence[Any]) -> np.ndarray:
-        """Probabilities of the classes; needs `probability=True`.
+        """Probabilities of the classes; needs `probability=True` or `voting=True`.
 
         Parameters
         ----------
@@ -125,6 +145,9 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_images, n_classes)
         """
+        if self.voting:
+            check_is_fitted(self)
+            return self._vote(images)
         return scores_to_probabilities(self.decision_function(images), self.sharpness_)
 
     def word_map(self, image: Any, label: Any, n_windows: int = 8000) -> np.ndarray:
@@ -135,7 +158,7 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         image : ndarray of shape (h, w) or (h, w, c)
             An image.
         label : object
-            One of the classes.
+            One of the classes, or the background of masks.
         n_windows : int, default=8000
             Number of windows.
 
@@ -149,9 +172,10 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         posteriors = getattr(self.bag_.codebook_, "posteriors_", None)
         if posteriors is None:
             raise ValueError("the codebook knows no classes, so there is no word map. Fit it with labels.")
-        place = np.flatnonzero(self.classes_ == label)
+        classes = self.bag_.codebook_.classes_
+        place = np.flatnonzero(classes == label)
         if len(place) == 0:
-            raise ValueError(f"label must be one of {self.classes_.tolist()}; got {label!r}.")
+            raise ValueError(f"label must be one of {classes.tolist()}; got {label!r}.")
         words, windows = self._words(image, n_windows)
         return _spread(windows, posteriors[words, place[0]].mean(axis=1), np.shape(image)[:2])
 
@@ -187,6 +211,11 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
             )
         lent = {name: getattr(self, name) for name in ("transformations", "n_jobs", "random_state")}
         return bag.set_params(**{name: value for name, value in lent.items() if getattr(bag, name) is None})
+
+    def _vote(self, images: Sequence[Any]) -> np.ndarray:
+        """Mean class shares (n_images, n_classes) of the leaves that the windows of images reach."""
+        counts = self.bag_.count(images)[:, : self.bag_.n_words_]  # the first level of a pyramid has all windows
+        return average_shares(counts, shares_of_words(self.bag_.codebook_, self.classes_))
 
     def _words(self, image: Any, n_windows: int) -> tuple[np.ndarray, np.ndarray]:
         """The words (n, t) of windows (n, 3) of an image."""

@@ -26,7 +26,7 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     n_leaves : int or None, default=1000
         Maximum number of leaves per tree, to which it is pruned; None does not limit them.
     min_gain : float, default=0.0
-        Tests of a lower gain are pruned from below. The gain is the node's share of all samples times I(C,T) of its
+        Tests of a lower gain are pruned. The gain is the node's share of all samples times I(C,T) of its
         test in bits, or H_T for trees without labels.
     min_score : float, default=0.5
         A test of at least this score, from 0 to 1, is taken at once.
@@ -36,6 +36,10 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     threshold : {"uniform", "samples"}, default="uniform"
         How thresholds are drawn: uniform over the range of the feature in the node, or midway between two random
         samples, which makes trees half as deep, in about half the time.
+    pruning : {"after", "during"}, default="after"
+        "after" grows trees fully and prunes them from below, which keeps the best words. "during" splits the node of
+        largest gain next, until there are `n_leaves`, and no node whose test gains less than `min_gain`; it saves
+        growing what would be pruned.
     n_jobs : int or None, default=None
         Number of threads. Trees are the same for every `n_jobs`.
     random_state : int, Generator, RandomState or None, default=None
@@ -73,6 +77,7 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         min_score=0.5,
         max_trials=50,
         threshold="uniform",
+        pruning="after",
         n_jobs=None,
         random_state=None,
     ):
@@ -82,6 +87,7 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.min_score = min_score
         self.max_trials = max_trials
         self.threshold = threshold
+        self.pruning = pruning
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -160,6 +166,7 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             check_choice("threshold", self.threshold, ("uniform", "samples")),
             None if self.n_leaves is None else check_count("n_leaves", self.n_leaves),
             check_number("min_gain", self.min_gain, 0),
+            check_choice("pruning", self.pruning, ("after", "during")),
         )
 
     def __sklearn_tags__(self):

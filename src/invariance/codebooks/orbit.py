@@ -37,6 +37,11 @@ class Orbits:
         """The orbit of an image (h, w) or (h, w, c) of any dtype."""
         return Orbit(image, self._members(image.shape[:2]))
 
+    def of_mask(self, mask: np.ndarray) -> "Orbit":
+        """The orbit of a float32 mask (h, w), which moves with its image and is not altered otherwise."""
+        members = self._members(mask.shape)
+        return Orbit(mask, tuple(tuple(step for step in member if hasattr(step, "matrix")) for member in members))
+
 
 class Orbit:
     """A sequence of the transformed copies of one image, the image itself first; copies are made when asked for."""

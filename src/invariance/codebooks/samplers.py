@@ -6,21 +6,39 @@ all vectors to count, with the same windows or grid in every transformed copy.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from invariance._core.checks import check_count, check_number
+from invariance.codebooks.masks import lie_on_object
 from invariance.codebooks.orbit import Orbit
 from invariance.descriptors import Descriptor, WindowDescriptor
-from invariance.descriptors.protocol import Extracted, extract_some
+from invariance.descriptors.protocol import DrawRows, Extracted, extract_some
 from invariance.images import draw_boxes
 
 # Windows that every transformed copy has at least, however many copies there are.
 MIN_WINDOWS = 100
 # Transformed copies of one image that training vectors are drawn from: making a copy costs more than its few vectors.
 MAX_TRAINING_COPIES = 4
+
+
+class Drawn(NamedTuple):
+    """What a codebook learns from one image.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n, n_values), float32
+    on_object : ndarray of shape (n,), bool
+        Which vectors lie on the object of the image; all of them without a mask.
+    whole : list of (vectors, places) or None
+        All vectors of every transformed copy, if they were computed.
+    """
+
+    vectors: np.ndarray
+    on_object: np.ndarray
+    whole: list[Extracted] | None = None
 
 
 class RandomWindows(BaseEstimator):
@@ -52,13 +70,22 @@ class RandomWindows(BaseEstimator):
         return check_count("n_training_windows", self.n_training_windows)
 
     def draw_training(
-        self, descriptor: Descriptor, orbit: Orbit, n_images: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, None]:
+        self,
+        descriptor: Descriptor,
+        orbit: Orbit,
+        n_images: int,
+        rng: np.random.Generator,
+        mask: Orbit | None = None,
+    ) -> Drawn:
         """The vectors of the training windows of one image, divided among some of its transformed copies."""
         windows = self._draw(orbit, self.max_training(n_images), rng)
         owners = _draw_copies(len(orbit), len(windows), rng)
-        parts = [descriptor.extract(orbit[owner], windows[owners == owner])[0] for owner in np.unique(owners)]
-        return np.concatenate(parts), None
+        parts, on_object = [], []
+        for owner in np.unique(owners).tolist():
+            of_copy = windows[owners == owner]
+            parts.append(descriptor.extract(orbit[owner], of_copy)[0])
+            on_object.append(_on_object(mask, owner, of_copy))
+        return Drawn(np.concatenate(parts), np.concatenate(on_object))
 
     def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
         """The vectors and windows of every transformed copy of one image; windows are the same in all of them."""
@@ -96,19 +123,27 @@ class Grid(BaseEstimator):
         return -(-check_count("n_descriptors", self.n_descriptors) // n_images)
 
     def draw_training(
-        self, descriptor: Descriptor, orbit: Orbit, n_images: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, list[Extracted] | None]:
+        self,
+        descriptor: Descriptor,
+        orbit: Orbit,
+        n_images: int,
+        rng: np.random.Generator,
+        mask: Orbit | None = None,
+    ) -> Drawn:
         """Some vectors of one image, drawn from some transformed copies, and all of them if they were computed."""
         n_drawn = self.max_training(n_images)
         owners = _draw_copies(len(orbit), n_drawn, rng)
         parts: list[np.ndarray] = []
+        on_object: list[np.ndarray] = []
         whole: list[Extracted] = []
         for owner, n_rows in enumerate(np.bincount(owners, minlength=len(orbit)).tolist()):
             if n_rows:
-                some, extracted = extract_some(descriptor, orbit[owner], partial(_draw_rows, n_rows, rng))
+                draw = partial(_draw_rows, n_rows, rng)
+                some, places, extracted = _extract_drawn(descriptor, orbit[owner], draw, mask is not None)
                 parts.append(np.asarray(some, np.float32))
+                on_object.append(_on_object(mask, owner, places))
                 whole.extend([] if extracted is None else [extracted])
-        return np.concatenate(parts), whole if len(whole) == len(orbit) else None
+        return Drawn(np.concatenate(parts), np.concatenate(on_object), whole if len(whole) == len(orbit) else None)
 
     def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
         """The vectors and places of every transformed copy of one image."""
@@ -125,6 +160,23 @@ def _draw_copies(n_copies: int, n_drawn: int, rng: np.random.Generator) -> np.nd
     if n_copies == 1:
         return np.zeros(n_drawn, int)
     return np.resize(rng.permutation(n_copies)[:MAX_TRAINING_COPIES], n_drawn)
+
+
+def _on_object(mask: Orbit | None, copy: int, places: np.ndarray) -> np.ndarray:
+    """Which places of a transformed copy lie on the object; all without a mask."""
+    return np.ones(len(places), bool) if mask is None else lie_on_object(mask[copy], places)
+
+
+def _extract_drawn(
+    descriptor: Descriptor, image: np.ndarray, draw_rows: DrawRows, needs_places: bool
+) -> tuple[np.ndarray, np.ndarray, Extracted | None]:
+    """Some vectors, their places (empty rows if they are not needed), and all vectors if they were computed."""
+    if not needs_places:
+        some, extracted = extract_some(descriptor, image, draw_rows)
+        return some, np.empty((len(some), 0)), extracted
+    vectors, places = descriptor.extract(image)
+    rows = draw_rows(len(vectors))
+    return vectors[rows], places[rows], (vectors, places)
 
 
 def _draw_rows(n_drawn: int, rng: np.random.Generator, n_rows: int) -> np.ndarray:

@@ -1,3 +1,4 @@
+from ._dataset import BoxMasks as BoxMasks
 from ._dataset import Dataset as Dataset
 from ._dataset import ImageFiles as ImageFiles
 from ._sources import DatasetMissing as DatasetMissing
@@ -9,6 +10,8 @@ from .arrays import load_yale as load_yale
 from .glyphs import make_glyphs as make_glyphs
 from .membranes import make_membranes as make_membranes
 from .noise import make_textures as make_textures
+from .objects import load_inria_horses as load_inria_horses
+from .objects import load_voc2005 as load_voc2005
 from .photos import load_caltech101 as load_caltech101
 from .photos import load_flowers17 as load_flowers17
 from .photos import load_graz02 as load_graz02

@@ -40,6 +40,35 @@ class ImageFiles(Sequence):
         return f"ImageFiles({len(self)} images)"
 
 
+class BoxMasks(Sequence):
+    """Masks of the objects of images, made from their bounding boxes on every access and not kept.
+
+    `masks[i]` is an array (h, w) of bool, True inside the boxes, or None for an image without one.
+
+    Parameters
+    ----------
+    images : sequence of ndarray of shape (h, w) or (h, w, c)
+        The images, whose sizes are needed.
+    boxes : sequence of ndarray of shape (n_objects, 4)
+        Top, left, bottom and right of the objects of every image; bottom and right are outside.
+    """
+
+    def __init__(self, images: Sequence[np.ndarray] | np.ndarray, boxes: Sequence[np.ndarray]):
+        self.images = images
+        self.boxes = boxes
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def __getitem__(self, index):
+        if len(self.boxes[index]) == 0:
+            return None
+        mask = np.zeros(self.images[index].shape[:2], bool)
+        for top, left, bottom, right in self.boxes[index]:
+            mask[max(top, 0) : bottom, max(left, 0) : right] = True
+        return mask
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Images with one label each (classification) or one mask each (segmentation).
@@ -60,6 +89,9 @@ class Dataset:
         The file of each image, where each image has its own file.
     splits : mapping of str to ndarray
         Row indices of official splits, or of photographic conditions.
+    boxes : tuple of ndarray of shape (n_objects, 5), int64
+        Class, top, left, bottom and right of the objects of every image, where they are known; bottom and right are
+        outside.
     description : str
         Source, terms of use, and differences from the original.
     """
@@ -72,6 +104,7 @@ class Dataset:
     paths: tuple[Path, ...] = ()
     splits: Mapping[str, np.ndarray] = field(default_factory=dict)
     description: str = ""
+    boxes: tuple[np.ndarray, ...] = ()
 
     def __len__(self) -> int:
         return len(self.images)
@@ -106,4 +139,19 @@ class Dataset:
             masks=None if self.masks is None else self.masks[rows],
             paths=tuple(self.paths[row] for row in rows) if self.paths else (),
             splits={},
+            boxes=tuple(self.boxes[row] for row in rows) if self.boxes else (),
         )
+
+    def box_masks(self) -> BoxMasks:
+        """Make masks of the objects of each image's own class from their boxes, to train on objects alone.
+
+        Returns
+        -------
+        BoxMasks
+            A sequence of arrays (h, w) of bool, or None for images without a box of their class, for
+            `CodebookClassifier.fit(images, y, masks=...)`.
+        """
+        if not self.boxes or self.labels is None:
+            raise ValueError(f"{self.name} has no bounding boxes, so that there are no masks of its objects.")
+        labelled = zip(self.boxes, self.labels, strict=True)
+        return BoxMasks(self.images, [boxes[boxes[:, 0] == label, 1:] for boxes, label in labelled])

@@ -107,6 +107,21 @@ SOURCES = {
             "the GRAZ-02 database of A. Opelt and A. Pinz, Graz University of Technology",
             "research use; cite Opelt et al., PAMI 2006.",
         ),
+        Source(
+            "voc2005",
+            "Photographs of motorbikes, bicycles, people and cars with bounding boxes",
+            ("VOC2005_1", "imgsets"),
+            "http://host.robots.ox.ac.uk/pascal/VOC/voc2005 (voc2005_1.tar.gz, voc2005_2.tar.gz for the second test "
+            "set, and the folder imgsets of the development kit)",
+            "research use; cite Everingham et al., The 2005 PASCAL visual object classes challenge, 2006.",
+        ),
+        Source(
+            "inria_horses",
+            "170 photographs with horses, with bounding boxes, and 170 without",
+            ("pos", "neg"),
+            "the INRIA horses of V. Ferrari and F. Jurie, inria_horses_v103.tgz",
+            "research use; cite Ferrari, Jurie, Schmid, CVPR 2007.",
+        ),
     )
 }
 

@@ -1,11 +1,16 @@
 """Compiled loops of the trees; each has its plain twin in tests/reference.py."""
 
+from heapq import heappop, heappush
+
 import numba
 import numpy as np
 
 # The rows of up to this many samples stay in the cache while all descendants of their node are grown, so features are
 # read from the rows; in larger nodes, from the columns.
 FEW_SAMPLES = 2048
+
+# Gains are compared in steps of 1e-12, so that equal ones are equal however they were summed.
+GAIN_STEPS = 1e12
 
 # splitmix64: the state is raised by a constant before every draw and scrambled. Numba's own generator is shared by all
 # calls on a thread, so that trees would depend on which thread grows them.
@@ -70,6 +75,58 @@ def grow_nodes(rows, columns, codes, order, x_log_x, supervised, max_trials, min
         # The left child is taken first: its samples are still in the cache.
         waiting[n_waiting], waiting[n_waiting + 1] = n_nodes + 1, n_nodes
         n_nodes, n_waiting = n_nodes + 2, n_waiting + 2
+    return n_nodes
+
+
+@numba.njit(cache=True, nogil=True)
+def grow_best_first(
+    rows, columns, codes, order, x_log_x, supervised, max_trials, min_score, midway, seed, min_gain, nodes
+):
+    """As `grow_nodes`, pruning while it grows: the node of largest gain is split next, until `nodes` are full.
+
+    A node whose test has a gain below `min_gain` is not split. A node's test is drawn when the node is made, so that
+    its gain is known; `nodes`, each as long as the tree may have nodes, hold the test while the node waits. Ties go to
+    the node that was made first.
+    """
+    feature, threshold, left, gain = nodes
+    n_samples = len(order)
+    state = np.array([seed], np.uint64)
+    first, last = np.empty(len(feature), np.int64), np.empty(len(feature), np.int64)
+    values, moved = np.empty(n_samples, np.float32), np.empty(n_samples, np.int32)
+    ends = np.empty(n_samples, np.int64)
+    first[0], last[0] = 0, n_samples
+    waiting = [(0.0, 0)]
+    waiting.clear()  # numba has learned the types
+    n_nodes, n_drawn = 1, 0
+    while True:
+        while n_drawn < n_nodes:
+            node = n_drawn
+            n_drawn += 1
+            members = order[first[node] : last[node]]
+            feature[node], threshold[node], left[node], gain[node] = -1, 0, -1, 0
+            n_segments = mark_segments(members, codes, ends)
+            if len(members) < 2 or (supervised and n_segments == 1):
+                continue
+            chosen, cut, information = choose_test(
+                rows, columns, members, ends[:n_segments],
+                x_log_x, supervised, max_trials, min_score, midway, state, values,
+            )  # fmt: skip
+            gained = information * len(members) / n_samples
+            if chosen >= 0 and gained >= min_gain:
+                feature[node], threshold[node], gain[node] = chosen, cut, gained
+                heappush(waiting, (-np.floor(gained * GAIN_STEPS + 0.5), node))
+        if len(waiting) == 0 or n_nodes + 2 > len(feature):
+            break
+        node = heappop(waiting)[1]
+        members = order[first[node] : last[node]]
+        gather(rows, columns, members, feature[node], values)
+        middle = first[node] + part_stably(members, values, threshold[node], moved)
+        left[node] = n_nodes
+        first[n_nodes], last[n_nodes] = first[node], middle
+        first[n_nodes + 1], last[n_nodes + 1] = middle, last[node]
+        n_nodes += 2
+    for _, node in waiting:
+        feature[node], threshold[node], gain[node] = -1, 0, 0
     return n_nodes
 
 

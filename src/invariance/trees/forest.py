@@ -47,7 +47,8 @@ def grow_forest(
 
 
 def _grow_and_prune(samples: Samples, growth: Growth, rng: np.random.Generator) -> Tree:
-    return prune_tree(*grow_tree(samples, growth, rng), growth.n_leaves, growth.min_gain)
+    tree, gain = grow_tree(samples, growth, rng)
+    return tree if growth.pruning == "during" else prune_tree(tree, gain, growth.n_leaves, growth.min_gain)
 
 
 def find_leaves(trees: Sequence[Tree], X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:

@@ -10,6 +10,10 @@ the node, so that no test leaves a side empty, or else midway between two sample
 deep where values crowd in the middle of their range, as those of wavelets do. A feature that is constant in the node
 counts as a trial; if all trials met constant ones, the features are looked through for one that is not, since the node
 can still be divided.
+
+Pruning during construction stops growing early: the node of largest gain is split next, nodes whose test gains less
+than `min_gain` never, and growing ends at `n_leaves`. [Moosmann06] notes that this is faster but leaves the number of
+leaves open; growing the best node first settles it.
 """
 
 from typing import NamedTuple
@@ -36,6 +40,9 @@ class Growth(NamedTuple):
         Maximum number of leaves after pruning, None for any number.
     min_gain : float
         Lowest tests of a smaller gain are pruned.
+    pruning : {"after", "during"}
+        Whether a tree is grown fully and pruned from below, or grown from its node of largest gain to `n_leaves`
+        without splitting nodes of a gain below `min_gain`.
     """
 
     max_trials: int
@@ -43,6 +50,7 @@ class Growth(NamedTuple):
     threshold: str
     n_leaves: int | None = None
     min_gain: float = 0.0
+    pruning: str = "after"
 
 
 class Samples(NamedTuple):
@@ -88,7 +96,7 @@ def grow_tree(samples: Samples, growth: Growth, rng: np.random.Generator) -> tup
     samples : Samples
         From `arrange_samples`.
     growth : Growth
-        Only the parameters of growing are used; `prune_tree` uses the others.
+        `n_leaves` and `min_gain` end the growth only with `pruning="during"`; else `prune_tree` uses them.
     rng : numpy.random.Generator
         One number is drawn, the seed of the compiled generator.
 
@@ -98,10 +106,12 @@ def grow_tree(samples: Samples, growth: Growth, rng: np.random.Generator) -> tup
     gain : ndarray of shape (n_nodes,), float64
         The node's share of all samples times I(C,T) of its test in bits, or H_T without labels; 0 for a leaf.
     """
-    max_nodes = 2 * len(samples.rows) - 1
+    n_samples, is_pruned = len(samples.rows), growth.pruning == "during"
+    max_leaves = min(n_samples, growth.n_leaves or n_samples) if is_pruned else n_samples
+    max_nodes = 2 * max_leaves - 1
     feature, threshold = np.empty(max_nodes, np.int32), np.empty(max_nodes, np.float32)
     left, gain = np.empty(max_nodes, np.int32), np.empty(max_nodes)
-    n_nodes = _jit.grow_nodes(
+    common = (
         samples.rows,
         samples.columns,
         samples.codes,
@@ -112,7 +122,11 @@ def grow_tree(samples: Samples, growth: Growth, rng: np.random.Generator) -> tup
         growth.min_score,
         growth.threshold == "samples",
         rng.integers(2**64, dtype=np.uint64),
-        (feature, threshold, left, gain),
     )
+    nodes = feature, threshold, left, gain
+    if is_pruned:
+        n_nodes = _jit.grow_best_first(*common, float(growth.min_gain), nodes)
+    else:
+        n_nodes = _jit.grow_nodes(*common, nodes)
     tree = Tree(feature[:n_nodes].copy(), threshold[:n_nodes].copy(), left[:n_nodes].copy())
     return tree, gain[:n_nodes].copy()
