@@ -1,7 +1,8 @@
 """Multiple kernel learning with a block l1 norm, the method that [Varma07] compares with.
 
 The problem is that of Bach, Lanckriet and Jordan, "Multiple kernel learning, conic duality, and the SMO algorithm"
-(ICML 2004), and of Bach, Thibaux and Jordan, "Computing regularization paths for learning multiple kernels" (NIPS 2004):
+(ICML 2004), and of Bach, Thibaux and Jordan, "Computing regularization paths for learning multiple kernels" (NIPS
+2004):
 
   min_{w,b,ξ} ½ (Σ_k |w_k|)² + C 1ᵀξ   s.t. y_i (Σ_k w_kᵀφ_k(x_i) + b) >= 1 - ξ_i, ξ >= 0           primal
   max_α 1ᵀα - ½ max_k αᵀYK_kYα         s.t. 0 <= α <= C, yᵀα = 0                                     dual

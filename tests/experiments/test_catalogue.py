@@ -166,6 +166,8 @@ def test_every_stored_result_belongs_to_an_experiment():
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_claims_find_their_methods_in_the_stored_results(name):
     result = results.read_result(name, ROOT / "docs" / "reproductions" / "results")
+    if results.is_outdated(result, EXPERIMENTS[name]):
+        pytest.skip("the result is outdated: rows may have been added since")
     for claim in EXPERIMENTS[name].claims:
         assert judge_claim(claim, result.found.tables)[1] != "one of the methods was not run"
 

@@ -55,7 +55,7 @@ def test_colours_and_edges_are_weighed_and_all_methods_judged():
     assert [stack.shape for stack in stacks] == [(3, 18, 18), (3, 12, 18)]
     split = Split(tuple(transformers), *stacks, labels[training], labels[test], np.zeros(12, bool))
     found = {method: np.mean(predicted == labels[test]) for method, _, predicted in predictions(split)}
-    assert len(found) == 16
+    assert len(found) == 21
     assert found["colour, machine"] == 1
     assert found["the paper's three, 1-vs-all"] == 1
     assert found["edges, nearest neighbour"] < 1
