@@ -14,7 +14,11 @@ primal falls. Primal and dual bound the optimum.
 
 Differs from the papers above: they follow a smoothed dual by sequential minimal optimisation, or a path over C. The
 optimum is the same, as the problem is convex. Kernels are not scaled by their traces, since those of [Varma07] have
-k(x, x) = 1. Differs from [Varma07]'s own problem: the weights sum to 1 instead of being penalized.
+k(x, x) = 1.
+
+Compared with [Varma07]'s own problem, the weights sum to 1 instead of being penalized. Where the training samples are
+separable and no α reaches C, both have the same weights up to a factor, and decide alike: scaling all weights by s
+scales the optimum of the machine by 1 / s, whatever their proportions.
 """
 
 import warnings

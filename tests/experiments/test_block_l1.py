@@ -9,7 +9,8 @@ from sklearn.svm import SVC
 
 from experiments.peers import block_l1
 from experiments.peers.block_l1 import BlockL1Classifier, learn_block_l1
-from tests.tradeoff.toys import draw_kernels, draw_task
+from invariance.tradeoff.solver import learn_machine
+from tests.tradeoff.toys import draw_kernels, draw_task, plain
 
 
 def solve_dual(Ks, y, C):
@@ -67,6 +68,16 @@ def test_weights_are_even_for_equal_kernels_and_zero_for_useless_ones():
     ideal = np.outer(y, y)
     machine = learn_block_l1(np.stack([ideal, np.eye(20)]), y, 1000.0, 1e-6)
     np.testing.assert_allclose(machine.weights, [1, 0], atol=1e-3)
+
+
+def test_weights_are_the_papers_up_to_a_factor_where_samples_are_separable():
+    Ks, y = draw_kernels(4, 20, 1)
+    peer, ours = learn_block_l1(Ks, y, 1000.0, 1e-6), learn_machine(Ks, y, 1000.0, plain(4), 1e-6)
+    assert np.abs(peer.coefficients).max() < 900
+    assert np.abs(ours.coefficients).max() < 900
+    np.testing.assert_allclose(ours.weights / ours.weights.sum(), peer.weights, atol=5e-3)
+    peer, ours = learn_block_l1(Ks, y, 1.0, 1e-6), learn_machine(Ks, y, 1.0, plain(4), 1e-6)
+    assert np.abs(ours.weights / ours.weights.sum() - peer.weights).max() > 0.02
 
 
 def test_one_kernel_is_a_plain_machine():
