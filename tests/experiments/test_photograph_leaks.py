@@ -21,6 +21,7 @@ from invariance.codebooks import BagOfFeatures, KMeansCodebook, histogram_distan
 from invariance.datasets import Dataset
 from invariance.descriptors import ColourGrid, GradientPyramid, PatchGrid
 from invariance.tradeoff import TradeoffClassifier
+from tests.experiments.fitted import are_equal, watch_fits
 
 N_EACH, N_CLASSES = 22, 3
 TINTS = np.array([[0.9, 0.5, 0.5], [0.5, 0.9, 0.5], [0.5, 0.5, 0.9]])
@@ -62,24 +63,9 @@ def poison(data, what):
 
 @pytest.fixture
 def fitted(monkeypatch):
-    """Everything that is fitted during a test, in order: arrays that were given, and arrays that were found."""
-    found = []
-
-    def watch(kind, *attributes):
-        fit = kind.fit
-
-        def watched(self, X, y=None, **options):
-            fit(self, X, y, **options)
-            found.extend([np.array(X), np.array([] if y is None else y), *(getattr(self, name) for name in attributes)])
-            return self
-
-        monkeypatch.setattr(kind, "fit", watched)
-
-    watch(KMeansCodebook, "words_")
-    watch(TradeoffClassifier, "weights_")
-    watch(BlockL1Classifier, "weights_")
-    watch(SVC, "support_")
-    return found
+    """Everything that is fitted during a test, in order."""
+    kinds = {KMeansCodebook: "words_", TradeoffClassifier: "weights_", BlockL1Classifier: "weights_", SVC: "support_"}
+    return watch_fits(monkeypatch, kinds)
 
 
 def run_flowers(data, monkeypatch):
@@ -120,10 +106,6 @@ def fit_twice(run, what, fitted, monkeypatch):
         outcomes = run(data, monkeypatch)
         runs.append((list(fitted), {outcome.method: outcome.mean for outcome in outcomes}))
     return runs
-
-
-def are_equal(first, second):
-    return len(first) == len(second) and all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("what", [("images",), ("labels",), ("images", "labels")], ids="+".join)
