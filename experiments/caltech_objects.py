@@ -1,7 +1,8 @@
 """Caltech 101, [Varma07] sec. 4.3: six descriptors of shape and appearance, combined per class.
 
 15 training and up to 15 test images per class, including the background class, drawn again for every seed; accuracy is
-the mean over the classes, in per cent. Images are smaller than the originals, at most 30 per class.
+the mean over the classes, in per cent. Images are smaller than the originals, at most 30 per class. Kernels of matched
+features are not positive semi-definite: negative eigenvalues are set to 0, as [Varma07] sec. 3 asks for definite ones.
 
 The paper's 87.82 % for 1-vs-all is disputed; our figures are reported as found.
 """
@@ -15,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from experiments.outcome import Outcome
+from experiments.peers.block_l1 import BlockL1Classifier
 from invariance._core.parallel import map_jobs
 from invariance.codebooks import BagOfFeatures, KMeansCodebook, histogram_distances
 from invariance.datasets import Dataset, load_caltech101
@@ -26,6 +28,7 @@ N_TRAINING = N_TEST = 15
 N_JOBS = 2
 # Training images and test images to distances (n, n) and (m, n).
 Measure = Callable[[Sequence, Sequence], tuple[np.ndarray, np.ndarray]]
+Measured = dict[str, tuple[np.ndarray, np.ndarray]]  # by the names of the descriptors
 
 
 def by_matching(descriptor: GeometricBlur) -> Measure:
@@ -77,6 +80,9 @@ PAPER_SINGLE = {
     "Shape360": (31.17, 50.63),
 }
 PAPER_OVO, PAPER_OVA = 78.43, 87.82
+PAPER_BLOCK_L1, PAPER_FOUR = 76.55, 79.85
+FOUR = ("AppGray", "AppColour", "Shape180", "Shape360")  # the descriptors of Bosch et al., CIVR 2007
+PSD_CORRECTION = "clip"
 
 
 def choose_classes(n_classes: int | None = None) -> list[str]:
@@ -100,23 +106,32 @@ def predictions(
 ) -> Iterator[tuple[str, float | None, np.ndarray]]:
     """Method, the paper's figure if it has one, and labels (m,) of the test images."""
     assert objects.labels is not None
-    labels, stacks, test_stacks = objects.labels[training], [], []
+    labels, measured = objects.labels[training], {}
     for name, measure in measures.items():
-        distances, test_distances = measure(objects.images[training], objects.images[test])
-        stacks.append(distances)
-        test_stacks.append(test_distances)
+        measured[name] = measure(objects.images[training], objects.images[test])
         nearest, svm = PAPER_SINGLE.get(name, (None, None))
-        yield f"{name}, nearest neighbour", nearest, labels[test_distances.argmin(axis=1)]
-        yield f"{name}, machine", svm, weigh(stacks[-1:], labels, test_stacks[-1:], weights="equal")
-    yield "all, 1-vs-1", PAPER_OVO, weigh(stacks, labels, test_stacks)
-    yield "all, 1-vs-all", PAPER_OVA, weigh(stacks, labels, test_stacks, scheme="ova")
-    yield "all, equal weights, 1-vs-all", None, weigh(stacks, labels, test_stacks, scheme="ova", weights="equal")
+        yield f"{name}, nearest neighbour", nearest, labels[measured[name][1].argmin(axis=1)]
+        yield f"{name}, machine", svm, weigh({name: measured[name]}, labels, weights="equal")
+    yield "all, 1-vs-1", PAPER_OVO, weigh(measured, labels)
+    yield "all, 1-vs-all", PAPER_OVA, weigh(measured, labels, scheme="ova")
+    peer = BlockL1Classifier(psd_correction=PSD_CORRECTION)
+    yield "all, block-l1, 1-vs-1", PAPER_BLOCK_L1, predict(peer, measured, labels)
+    yield "all, equal weights, 1-vs-1", None, weigh(measured, labels, weights="equal")
+    yield "all, equal weights, 1-vs-all", None, weigh(measured, labels, scheme="ova", weights="equal")
+    if set(FOUR) <= set(measured):
+        four = {name: measured[name] for name in FOUR}
+        yield "four descriptors, 1-vs-all", PAPER_FOUR, weigh(four, labels, scheme="ova")
 
 
-def weigh(stacks: Sequence[np.ndarray], labels: np.ndarray, test_stacks: Sequence[np.ndarray], **settings):
-    """Labels (m,) by a `TradeoffClassifier` on distances (k, n, n)."""
-    classifier = TradeoffClassifier(kernels="distances", **settings)
-    return classifier.fit(np.stack(stacks), labels).predict(np.stack(test_stacks))
+def weigh(measured: Measured, labels: np.ndarray, **settings) -> np.ndarray:
+    """Labels (m,) by a `TradeoffClassifier` on all of the distances."""
+    return predict(TradeoffClassifier("distances", psd_correction=PSD_CORRECTION, **settings), measured, labels)
+
+
+def predict(classifier: Any, measured: Measured, labels: np.ndarray) -> np.ndarray:
+    """Labels (m,) by a classifier of stacks of distances, fitted to all of them and the training labels (n,)."""
+    stack, test_stack = (np.stack(part) for part in zip(*measured.values(), strict=True))
+    return classifier.fit(stack, labels).predict(test_stack)
 
 
 def run(

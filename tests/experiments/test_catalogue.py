@@ -117,8 +117,10 @@ TO_BE_RUN_AGAIN = {"graz02_windows"}
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_claims_find_their_methods_in_the_stored_results(name):
     result = results.read_result(name, ROOT / "docs" / "reproductions" / "results")
-    seen = [judge_claim(claim, result.found.tables)[1] for claim in EXPERIMENTS[name].claims]
-    assert ("one of the methods was not run" in seen) == (name in TO_BE_RUN_AGAIN)
+    if results.is_outdated(result, EXPERIMENTS[name]):
+        pytest.skip("the result is outdated: rows may have been added since")
+    for claim in EXPERIMENTS[name].claims:
+        assert judge_claim(claim, result.found.tables)[1] != "one of the methods was not run"
 
 
 @needs_data

@@ -1,6 +1,7 @@
 """The experiments of the trade-off on photographs: their parts on generated images, and a small run where data is."""
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,9 +9,12 @@ from scipy import ndimage
 
 from experiments import caltech_objects
 from experiments.flowers17 import Middle, Split, find_twins, measure, predictions
+from experiments.peers.block_l1 import BlockL1Classifier
 from invariance.codebooks import BagOfFeatures, KMeansCodebook
 from invariance.datasets import load_flowers17
 from invariance.descriptors import ColourGrid, GradientPyramid
+from invariance.tradeoff import TradeoffClassifier
+from tests.tradeoff.toys import draw_task
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="needs the real data")
 
@@ -55,10 +59,71 @@ def test_colours_and_edges_are_weighed_and_all_methods_judged():
     assert [stack.shape for stack in stacks] == [(3, 18, 18), (3, 12, 18)]
     split = Split(tuple(transformers), *stacks, labels[training], labels[test], np.zeros(12, bool))
     found = {method: np.mean(predicted == labels[test]) for method, _, predicted in predictions(split)}
-    assert len(found) == 16
+    assert len(found) == 21
     assert found["colour, machine"] == 1
     assert found["the paper's three, 1-vs-all"] == 1
     assert found["edges, nearest neighbour"] < 1
+
+
+def fitted_models(monkeypatch, split):
+    """The classifier that each row of the flowers is predicted by, None for nearest neighbours."""
+    fitted, models = [], {}
+    for kind in (TradeoffClassifier, BlockL1Classifier):
+
+        def watched(self, X, y, fit=kind.fit):
+            fitted.append(fit(self, X, y))
+            return self
+
+        monkeypatch.setattr(kind, "fit", watched)
+    for method, _, _ in predictions(split):
+        models[method] = fitted.pop() if fitted else None
+    return models
+
+
+def test_rows_of_flowers_are_what_they_are_called(monkeypatch):
+    distances, labels = draw_task(n_per_class=8, n_noise=2)
+    distances[1] += 0.5 * distances[0]  # colour is worth more than texture
+    split = Split(("shape", "colour", "texture"), distances, distances, labels, labels, np.zeros(len(labels), bool))
+    models = fitted_models(monkeypatch, split)
+    free = models["the paper's three, 1-vs-1"].weights_
+    assert (free[:, 2] < free[:, 1]).any()
+    forced = models["the paper's three, texture forced up, 1-vs-1"].weights_
+    assert forced.shape == (3, 3)
+    assert np.all(forced[:, 2] >= forced[:, 1] - 1e-9)
+    searched = models["the paper's three, searched weights, 1-vs-1"].weights_
+    assert np.all(searched == searched[0])
+    assert searched[0].sum() == pytest.approx(1)
+    assert not np.allclose(searched[0], 1 / 3)
+    for name, model in models.items():
+        assert (model is None) == name.endswith("nearest neighbour")
+        assert isinstance(model, BlockL1Classifier) == ("block-l1" in name)
+        if isinstance(model, TradeoffClassifier):
+            assert model.scheme_ == ("ova" if name.endswith("1-vs-all") else "ovo")
+            assert (model.weights == "equal") == ("equal weights" in name or name.endswith("machine"))
+
+
+def test_rows_of_objects_are_what_they_are_called(monkeypatch):
+    names = ("GB", "GBDist", "AppGray", "AppColour", "Shape180", "Shape360")
+    distances, labels = draw_task(n_per_class=8, n_noise=5)
+    objects = SimpleNamespace(images=np.zeros((24, 2)), labels=labels)
+    rows = np.arange(24)
+    measures = {name: lambda *_, D=D: (D, D) for name, D in zip(names, distances, strict=True)}
+    seen = []
+    predict = caltech_objects.predict
+
+    def watched(classifier, measured, labels):
+        seen.append(tuple(measured))
+        assert classifier.psd_correction == "clip"
+        return predict(classifier, measured, labels)
+
+    monkeypatch.setattr(caltech_objects, "predict", watched)
+    order = []
+    for method, paper, _ in caltech_objects.predictions(objects, rows, rows, measures):
+        order.append((method, paper, seen[-1] if seen else ()))
+    found = {method: (paper, measured) for method, paper, measured in order}
+    assert found["four descriptors, 1-vs-all"] == (79.85, names[2:])
+    assert found["all, block-l1, 1-vs-1"] == (76.55, names)
+    assert found["Shape180, machine"] == (48.83, ("Shape180",))
 
 
 def test_objects_are_drawn_without_overlap_and_up_to_fifteen():

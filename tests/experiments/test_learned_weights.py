@@ -6,6 +6,8 @@ from sklearn.datasets import load_digits
 
 from experiments import learned_weights
 from experiments.learned_weights import KERNELS, DistanceWeigher, draw_digits, measure
+from invariance.tradeoff import TradeoffClassifier
+from tests.experiments.fitted import are_equal, watch_fits
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -70,6 +72,28 @@ def test_a_prior_of_other_turned_digits_helps_where_there_are_few_and_a_wrong_on
     turned, upright = ({row.method: row.mean for row in tables[kind, 2]} for kind in ("turned", "upright"))
     assert turned["learned, prior"] > turned["learned"] + 5
     assert upright["learned, wrong prior"] < upright["learned"] - 3
+
+
+def test_test_digits_change_nothing_that_is_fitted(digits, monkeypatch):
+    fitted = watch_fits(monkeypatch, {TradeoffClassifier: "weights_"})
+    right = learned_weights.compare_priors(*digits, n_draws=1, n_each=12)
+    first = list(fitted)
+    fitted.clear()
+
+    def draw_poisoned(images, labels, n_each, seed):
+        drawn, labels = draw_digits(images, labels, n_each, seed)
+        # Of the classes 5 to 9, the first five digits are for training and the others for testing.
+        is_test = (labels >= 5) & (np.arange(len(labels)) % n_each >= 5)
+        for turned in drawn.values():
+            turned[is_test] = np.random.default_rng(0).random(turned[is_test].shape)
+        return drawn, labels
+
+    monkeypatch.setattr(learned_weights, "draw_digits", draw_poisoned)
+    wrong = learned_weights.compare_priors(*digits, n_draws=1, n_each=12)
+    assert len(first) > 20
+    assert are_equal(first, fitted)
+    for key in right:
+        assert wrong[key][0].mean < right[key][0].mean - 10
 
 
 def test_overlaps_are_shares_in_common_with_the_same_task_and_with_all_tasks():

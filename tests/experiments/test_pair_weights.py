@@ -8,9 +8,13 @@ import pytest
 from experiments import pair_weights, reproductions
 from experiments.catalogue import EXPERIMENTS
 from experiments.uiuc_textures import TABLE
-from experiments.verdicts import judge_claim
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
+
+
+def rows_of(found, title):
+    """The rows of a table."""
+    return {outcome.method for table in found.tables if table.title == title for outcome in table.outcomes}
 
 
 def test_the_weight_of_a_pair_falls_on_the_distance_that_tells_it_apart():
@@ -45,16 +49,33 @@ def test_claims_are_made_about_rows_that_are_there():
         experiment = EXPERIMENTS[name]
         found = experiment.run(1, 0, True)
         for claim in experiment.claims:
-            assert judge_claim(claim, found.tables) == ("not run", "it takes two runs that share their data")
+            assert {claim.first, claim.second} <= rows_of(found, claim.table)
 
 
 @needs_data
-def test_papers_shares_of_a_pair_sum_to_all():
+def test_shares_of_a_pair_of_objects_sum_to_all():
     found = reproductions.object_weights(1, 0, True)
     assert [table.title for table in found.tables] == [
-        f"{first} or {second}, share of the weights in %" for first, second in pair_weights.OBJECTS
+        *(f"{first} or {second}, share of the weights in %" for first, second in pair_weights.OBJECTS),
+        "share of shape in the weights in %",
     ]
-    for table in found.tables:
+    *of_pairs, of_shape = found.tables
+    for table, row in zip(of_pairs, of_shape.outcomes, strict=True):
         assert sum(row.mean for row in table.outcomes) == pytest.approx(100)
+        assert table.title.startswith(f"{row.method}, ")
+        assert np.array_equal(row.figures, {row.method: row.figures for row in table.outcomes}["shape"])
+    for claim in EXPERIMENTS["object_weights"].claims:
+        assert {claim.first, claim.second} <= rows_of(found, claim.table)
+
+
+def test_a_weight_of_zero_in_the_paper_is_no_target():
+    pairs = {**pair_weights.TEXTURES, **pair_weights.FLOWERS, **pair_weights.OBJECTS}
+    for papers in pairs.values():
+        assert 0 not in papers.values()
+    rows = pair_weights._rows(("shape", "colour"), [np.array([0.0, 100.0])], {"colour": 100.0}, 1.0)
+    assert [row.paper for row in rows] == [None, 100.0]
+
+
+def test_papers_shares_of_textures_and_flowers_sum_to_all():
     for papers in (*pair_weights.TEXTURES.values(), *pair_weights.FLOWERS.values()):
         assert sum(papers.values()) == pytest.approx(100)

@@ -1,4 +1,5 @@
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import tifffile
 from scipy import ndimage
 
 from experiments import uiuc_textures
+from experiments.peers.block_l1 import BlockL1Classifier
 from experiments.uiuc_textures import Combination, Entry, ShapeColumns
 from invariance.descriptors import MaximumResponses, PatchGrid
 from invariance.transformations import Rotations
@@ -102,20 +104,58 @@ def test_near_images_are_judged_right_and_far_ones_wrong():
         assert list(predict(right, labels, training, test)) == [0, 1]
         assert list(predict(right[:, [2, 3, 0, 1, 4, 5]], labels, training, test)) == [1, 0]
     stack = np.stack([right, right])
-    predicted = uiuc_textures.predict_combination(stack, labels, training, test, scheme="ovo", weights="equal")
-    assert list(predicted) == [0, 1]
+    for model in (uiuc_textures.OVO_EQUAL, BlockL1Classifier()):
+        assert list(uiuc_textures.predict_combination(model, stack, labels, training, test)) == [0, 1]
+
+
+def test_every_combination_is_what_its_name_says():
+    for name, (model, _, with_more) in uiuc_textures.COMBINATIONS.items():
+        assert with_more == name.startswith("with added")
+        assert isinstance(model, BlockL1Classifier) == ("block-l1" in name)
+        if "block-l1" not in name:
+            assert (model.weights == "equal") == ("equal weights" in name)
+            assert model.scheme == ("ovo" if name.endswith("one against one") else "ova")
+        assert model.C == 1000
+
+
+def test_figures_are_judged_on_images_that_no_setting_was_chosen_on(textures, monkeypatch, tmp_path):
+    """An image that settings were chosen on is right, every other one is wrong: the tables to quote must say 0."""
+    paths, labels = textures
+    monkeypatch.setattr(uiuc_textures, "N_TRAINING", 1)
+    data = SimpleNamespace(paths=paths, labels=labels)
+    monkeypatch.setattr(uiuc_textures, "load_uiuc_textures", lambda classes: data)
+    monkeypatch.setattr(uiuc_textures, "distance_stack", lambda *_: np.zeros((1, 6, 6)))
+    chosen_on, _ = uiuc_textures.draw_split(labels, uiuc_textures.SETTINGS_SEED)
+
+    def know_the_chosen(labels, training, test):
+        return np.where(np.isin(test, chosen_on), labels[test], -1)
+
+    rows = [((which, "row"), 50.0, know_the_chosen) for which in ("1NN", "SVM", "combined")]
+    monkeypatch.setattr(uiuc_textures, "_methods", lambda *_: iter(rows))
+    tables = uiuc_textures.run(4, tmp_path)
+    assert next(iter(tables)) == "combined, without images that settings were chosen on"
+    assert len(tables) == 6
+    for title, [row] in tables.items():
+        is_quoted = title.endswith(", without images that settings were chosen on")
+        assert (row.mean == 0) == is_quoted
+        assert row.paper == (50 if is_quoted else None)
 
 
 @needs_data
 def test_four_textures_are_told_apart(few_words):
-    combinations = {"learned": Combination(uiuc_textures.OVO), "one descriptor": Combination(uiuc_textures.OVO, 90.0)}
+    combinations = {
+        "learned": Combination(uiuc_textures.OVO),
+        "one descriptor": Combination(uiuc_textures.OVO, 90.0),
+        "block-l1": Combination(BlockL1Classifier(), None, True),
+    }
     combinations["learned"] = combinations["learned"]._replace(with_more=True)
     table, more = {"patch": QUICK["patch"]}, {"responses": QUICK["responses"]}
     classes = ["T01_bark1", "T12_pebbles", "T16_glass1", "T25_plaid"]
     tables = uiuc_textures.run(1, table=table, more=more, combinations=combinations, classes=classes)
-    assert set(tables) == {"1NN", "SVM", "combined", uiuc_textures.UNSEEN}
-    assert tables["SVM"][1].mean > 70  # chance is 25
-    both, single = tables["combined"]
+    assert len(tables) == 6
+    assert tables["SVM, with images that settings were chosen on"][1].mean > 70  # chance is 25
+    both, single, block = tables["combined, with images that settings were chosen on"]
     assert both.mean > 80
-    assert single.paper == 90
-    assert single.mean == tables["SVM"][0].mean
+    assert block.mean > 80
+    assert single.mean == tables["SVM, with images that settings were chosen on"][0].mean
+    assert tables["combined, without images that settings were chosen on"][1].paper == 90

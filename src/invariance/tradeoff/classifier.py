@@ -15,8 +15,10 @@ from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
 from invariance.images import encode_labels
+from invariance.tangents.psd import check_psd_correction
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.defaults import default_kernels
+from invariance.tradeoff.definiteness import correct_grams, correct_rows
 from invariance.tradeoff.held_out import N_FOLDS, held_out_costs, held_out_scores, make_folds, search_weights
 from invariance.tradeoff.inputs import check_images, check_stack
 from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms, fit_machine, learn_machine
@@ -58,6 +60,10 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         Weights d must have A d >= p.
     tolerance : float, default=1e-3
         Relative duality gap at which the weights count as learned.
+    psd_correction : {"clip", "flip"} or None, default=None
+        What is done with matrices of a stack that are not positive semi-definite: negative eigenvalues are set to 0 or
+        to their absolute values, and rows of other images are changed alike. None leaves the matrices unchanged and
+        warns. Base kernels correct their own matrices; see the notes.
     kernel_names : list of k str, default=None
         Names of the kernels. None takes their own; matrices of a stack are numbered.
     transformations : TransformationSet, default=None
@@ -91,6 +97,11 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         The fitted base kernels; None for a stack.
     gammas_ : ndarray of shape (k,)
         The factors γ_k, for `kernels="distances"`.
+    most_negative_eigenvalues_ : ndarray of shape (k,)
+        For a stack, the most negative eigenvalue of each Gram matrix before any correction, divided by the largest; 0
+        for positive semi-definite matrices.
+    corrections_ : list of k PsdCorrection
+        For a stack, what `psd_correction` does to rows of other images.
     tasks_ : list of n_tasks tuples
         Samples, targets, and the codes of the two classes of every task; -1 is the rest.
     machines_ : list of n_tasks tuples
@@ -102,11 +113,12 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The machines are convex problems only for positive semi-definite Gram matrices. `ImageKernel` sets negative
-    eigenvalues to 0. No correction is made to stacks of matrices: with "distances", exp(-γ f) is positive semi-definite
-    for squared Euclidean and χ² distances, but need not be for others, such as least distances over a set of
-    transformations. The machines then stop at a stationary point, and the gaps are not bounds. Correct such matrices
-    beforehand, or give the kernel itself instead of its matrix.
+    The machines are convex problems only for positive semi-definite Gram matrices. `FeatureKernel` makes such matrices,
+    and `ImageKernel` sets negative eigenvalues to 0. With "distances", exp(-γ f) is positive semi-definite for squared
+    Euclidean and χ² distances, but need not be for others, such as least distances over a set of transformations.
+    Without `psd_correction` the machines then stop at a stationary point, and the gaps are not bounds. A correction is
+    found on the training images alone; it needs the eigenvectors of every matrix, and keeps a matrix (n, n) for each
+    that was not positive semi-definite.
     """
 
     def __init__(
@@ -120,6 +132,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         ridge=0.0,
         constraints=None,
         tolerance=1e-3,
+        psd_correction=None,
         kernel_names=None,
         transformations=None,
         probability=False,
@@ -136,6 +149,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         self.ridge = ridge
         self.constraints = constraints
         self.tolerance = tolerance
+        self.psd_correction = psd_correction
         self.kernel_names = kernel_names
         self.transformations = transformations
         self.probability = probability
@@ -160,6 +174,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         """
         self.scheme_ = check_choice("scheme", self._default("scheme", "ovo", "ova"), ("ovo", "ova"))
         self.base_kernels_ = self._make_base_kernels()
+        self._check_correction()
         X = self._check_input(X, reset=True)
         self.classes_, self.codes_ = encode_labels(y, X.shape[1] if self._takes_stacks() else len(X))
         self.kernel_names_ = self._name_kernels(X)
@@ -255,6 +270,13 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("kernels must hold at least one kernel; got an empty list.")
         return [as_base_kernel(part) for part in self.kernels]
 
+    def _check_correction(self) -> None:
+        if check_psd_correction(self.psd_correction) is not None and not self._takes_stacks():
+            raise ValueError(
+                f"psd_correction is for stacks of matrices, kernels='precomputed' or 'distances'; got "
+                f"{self.psd_correction!r} with base kernels. Omit it: ImageKernel corrects its own matrix."
+            )
+
     def _check_input(self, X: Any, reset: bool) -> Any:
         if not self._takes_stacks():
             images = check_images(self, X, self.image_shape, reset=reset)
@@ -282,7 +304,10 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         if self.base_kernels_ is not None:
             return np.stack([part.fit_gram(X, y) for part in self.base_kernels_])
         self.gammas_ = np.array([inverse_mean(distances) for distances in X])
-        return self._as_kernels(X)
+        Ks, self.corrections_, self.most_negative_eigenvalues_ = correct_grams(
+            self._as_kernels(X), self.kernel_names_, self.psd_correction
+        )
+        return Ks
 
     def _test_grams(self, X) -> np.ndarray:
         """Kernel values (k, m, n) of samples and training samples."""
@@ -294,7 +319,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
                 f"predict needs a stack ({expected[0]}, m, {expected[1]}) of kernels, images and training images; "
                 f"got {X.shape}."
             )
-        return self._as_kernels(X)
+        return correct_rows(self._as_kernels(X), self.corrections_)
 
     def _as_kernels(self, stack: np.ndarray) -> np.ndarray:
         return stack if self.kernels == "precomputed" else np.exp(-self.gammas_[:, None, None] * stack)
