@@ -30,10 +30,11 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         What does not matter, Φ, for example `Rotations(24)`. None means the identity alone.
     n_jungles : int, default=10
         Number of jungles in the ensemble.
-    final_estimator : {"vote", "linear", "boosting"} or classifier, default="vote"
+    final_estimator : {"vote", "linear", "discriminant", "boosting"} or classifier, default="vote"
         How the jungles decide. "vote" averages the class shares of the leaves, as in [Laptev15]. "linear" (logistic
-        regression), "boosting" and any classifier with `predict_proba` are fitted on the largest and smallest responses
-        to all filters.
+        regression), "discriminant" (linear discriminant analysis with shrinkage, for many classes with few images each),
+        "boosting" and any classifier with `predict_proba` are fitted on the largest and smallest responses to all
+        filters.
     max_depth : int, default=12
         Maximum number of layers.
     max_width : int, "auto" or None, default="auto"

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -27,7 +28,7 @@ def make_final_estimator(
 
     Parameters
     ----------
-    final_estimator : {"vote", "linear", "boosting"} or classifier
+    final_estimator : {"vote", "linear", "discriminant", "boosting"} or classifier
         The parameter of the estimator; a classifier is cloned and must have `predict_proba`.
     n_samples : int
         Number of images it will be fitted on.
@@ -48,6 +49,8 @@ def make_final_estimator(
         return None
     elif final_estimator == "linear":
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=LINEAR_MAX_ITER))
+    elif final_estimator == "discriminant":
+        return make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"))
     elif final_estimator == "boosting":
         return HistGradientBoostingClassifier(
             learning_rate=TOTAL_LEARNING_RATE / n_trees,
@@ -60,8 +63,8 @@ def make_final_estimator(
             random_state=int(make_rng(random_state).integers(2**31)),
         )
     raise ValueError(
-        f"final_estimator must be 'vote', 'linear', 'boosting' or a classifier with predict_proba; "
-        f"got {final_estimator!r}."
+        f"final_estimator must be 'vote', 'linear', 'discriminant', 'boosting' or a classifier with "
+        f"predict_proba; got {final_estimator!r}."
     )
 
 
