@@ -13,8 +13,8 @@ two layers, and linear discriminant analysis on their responses. These settings 
 images.
 
 What merging does: hardly anything here. Leaves are merged only in layers of more than 3K = 45, which 75 training images
-seldom make, and never in two layers: there, jungles are trees. What early stopping does is shown by a row: the image per
-person that is held out is missing in training, and 15 images measure the loss badly, so that growth stops too early.
+seldom make, and never in two layers: there, jungles are trees. What early stopping does is shown by a row of its own,
+in which one image per person is held out and growth ends where the loss on these 15 images does not fall.
 """
 
 import time

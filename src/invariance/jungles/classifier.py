@@ -32,7 +32,7 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         Number of jungles in the ensemble.
     final_estimator : {"vote", "linear", "discriminant", "boosting"} or classifier, default="vote"
         How the jungles decide. "vote" averages the class shares of the leaves, as in [Laptev15]. "linear" (logistic
-        regression), "discriminant" (linear discriminant analysis with shrinkage, for many classes with few images each),
+        regression), "discriminant" (linear discriminant analysis with shrinkage, for many classes with few images),
         "boosting" and any classifier with `predict_proba` are fitted on the largest and smallest responses to all
         filters.
     max_depth : int, default=12
