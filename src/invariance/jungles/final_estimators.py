@@ -71,11 +71,15 @@ def make_final_estimator(
 def fit_final_estimator(classifier: ClassifierMixin, responses, labels, weights) -> ClassifierMixin:
     """Fit a classifier on responses (n, f), with sample weights (n,) if it accepts them.
 
-    Equal weights are not passed on: boosting takes five times as long with any weights.
+    Equal weights are not passed on: boosting takes five times as long with any weights. Linear discriminant analysis
+    accepts none: the weights of the classes become its priors.
     """
     if np.ptp(weights) == 0:
         return classifier.fit(responses, labels)
     is_pipeline = isinstance(classifier, Pipeline)
     last, prefix = (classifier[-1], f"{classifier.steps[-1][0]}__") if is_pipeline else (classifier, "")
+    if isinstance(last, LinearDiscriminantAnalysis) and last.priors is None:
+        _, codes = np.unique(labels, return_inverse=True)
+        last.set_params(priors=np.bincount(codes, weights) / weights.sum())
     parameters = {f"{prefix}sample_weight": weights} if has_fit_parameter(last, "sample_weight") else {}
     return classifier.fit(responses, labels, **parameters)
