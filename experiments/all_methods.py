@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from experiments.outcome import Outcome
-from experiments.tangent_faces import normalize_light
 from experiments.yale_faces import draw_split
 from invariance.datasets import load_mnist, load_uiuc_textures, load_yale
 from invariance.images import resize, to_grey
 from invariance.tradeoff import TradeoffClassifier, default_kernels
+from invariance.transformations import normalize_illumination
 
 C = 1000.0
 FIRST_SEED = 200  # draws 0 to 7 served to choose kernels, the cost of jungles and how costs grow with errors
@@ -58,7 +58,7 @@ def draw_mnist(seed: int) -> Draw:
 def draw_yale(seed: int) -> Draw:
     """5 training images per person, the others tested; illumination normalized, grey levels from 0 to 1."""
     faces = load_yale(size=32)
-    images, labels = np.clip(0.5 + normalize_light(_grey(faces.images)) / 6, 0, 1), np.asarray(faces.labels)
+    images, labels = np.clip(0.5 + normalize_illumination(_grey(faces.images)) / 6, 0, 1), np.asarray(faces.labels)
     training, test = draw_split(labels, seed)
     return Draw(images[training], labels[training], images[test], labels[test])
 

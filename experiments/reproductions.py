@@ -33,7 +33,7 @@ def yale_faces(runs: int, seed: int, is_quick: bool) -> Found:
     """Faces by trees and jungles."""
     from experiments import yale_faces as module
 
-    methods = pick(module.METHODS, "TICT", "TICJ") if is_quick else module.METHODS
+    methods = pick(module.METHODS, "TICJ, no transformations", "TICJ") if is_quick else module.METHODS
     return Found([Table("error in %", "lower", module.run(runs, methods, seed))])
 
 
@@ -41,7 +41,7 @@ def isbi_patches(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes by patches."""
     from experiments import isbi_patches as module
 
-    methods = pick(module.METHODS, "one jungle (TICJ)") if is_quick else module.METHODS
+    methods = pick(module.METHODS, "TICJ") if is_quick else module.METHODS
     outcomes = module.run(runs, methods, seed, shrink=25 if is_quick else 1)
     return Found([Table("1 - F in %", "lower", outcomes, is_papers_task=False)])
 

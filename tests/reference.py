@@ -48,6 +48,20 @@ class LiteralFilter(NamedTuple):
     n_evaluations: int
 
 
+def normalized_illumination(image, width):
+    """An image (h, w[, c]) over its blur, pixel by pixel, each channel at its own brightness; then standardized."""
+    line = gaussian_weights(width, truncate=4.0)
+    weights, reach = np.outer(line, line), len(line) // 2
+    planes = image[..., None] if image.ndim == 2 else image
+    divided = np.zeros(planes.shape)
+    for channel in range(planes.shape[2]):
+        padded = np.pad(planes[..., channel], reach, mode="edge")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, weights.shape)
+        blurred = np.array([[np.sum(window * weights) for window in row] for row in windows])
+        divided[..., channel] = planes[..., channel] / blurred * blurred.mean()
+    return ((divided - divided.mean()) / divided.std()).reshape(image.shape)
+
+
 def transform_patches(images, phi, n_block=250):
     """Every patch under every member of Φ: (n, h, w[, c]) -> (n, T, d), in the precision of the images."""
     operators = phi.operators(images.shape[1:])

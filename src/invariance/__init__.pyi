@@ -51,4 +51,5 @@ from .transformations import Shears as Shears
 from .transformations import Shifts as Shifts
 from .transformations import check_group as check_group
 from .transformations import invariance_profile as invariance_profile
+from .transformations import normalize_illumination as normalize_illumination
 from .transformations import tangent_vectors as tangent_vectors

@@ -110,10 +110,6 @@ def test_every_stored_result_belongs_to_an_experiment():
     assert set(EXPERIMENTS) >= STORED
 
 
-# Experiments with claims about methods that were added after their stored run; a new run takes them off the list.
-TO_BE_RUN_AGAIN = {"graz02_windows"}
-
-
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_claims_find_their_methods_in_the_stored_results(name):
     result = results.read_result(name, ROOT / "docs" / "reproductions" / "results")

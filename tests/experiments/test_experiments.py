@@ -32,13 +32,6 @@ def test_a_split_takes_five_images_of_everyone_and_tests_on_the_others():
     assert not np.array_equal(training, yale_faces.draw_split(labels, seed=4)[0])
 
 
-def test_dividing_illumination_takes_away_a_slow_shade():
-    face = 0.5 + 0.1 * np.random.default_rng(0).standard_normal((32, 32)).astype(np.float32)
-    shaded = face * np.linspace(0.4, 1.0, 32, dtype=np.float32)
-    even = yale_faces.divide_illumination(np.stack([face, shaded]))
-    assert np.corrcoef(even[0].ravel(), even[1].ravel())[0, 1] > 0.95
-
-
 @needs_data
 def test_jungles_learn_faces_better_than_the_nearest_neighbour():
     methods = {

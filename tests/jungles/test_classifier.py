@@ -13,7 +13,7 @@ from invariance.jungles.dag import leaf_probabilities
 from invariance.transformations import Custom, Gamma, Illumination, Reflections, Rotations, Shifts
 from tests.jungles.toys import QUICK
 
-FINAL_ESTIMATORS = ["vote", "linear", "boosting", GaussianNB()]
+FINAL_ESTIMATORS = ["vote", "linear", "discriminant", "boosting", GaussianNB()]
 
 
 def name_of(final_estimator):
@@ -21,7 +21,7 @@ def name_of(final_estimator):
 
 
 def test_invariance_pays(glyphs):
-    """Eight drawings a class, turned at random: knowing that turns do not matter is worth most of the error."""
+    """Eight drawings per class, turned at random: knowing that turns do not matter is worth most of the error."""
     (images, labels), (test_images, test_labels) = glyphs
     for seed in range(3):
         settings = {"n_jungles": 5, "max_depth": 6, "max_steps": 20, "rank": 48, "random_state": seed}

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 from sklearn.utils.class_weight import compute_sample_weight
 
-from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
+from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier, growing
 from invariance.jungles.dag import cut_below
 from invariance.jungles.filters import learn_filter, measure_geometry
-from invariance.jungles.growing import RELAXATION, Nodes, split_leaves
+from invariance.jungles.growing import Nodes, grow_jungle, split_leaves
 from invariance.jungles.splitting import draw_targets, split_leaf
 from invariance.transformations import Identity, Rotations
 from tests import reference
@@ -115,12 +115,71 @@ def test_trivial_splits_relax_the_smoothness(two_classes):
     growth = GROWTH._replace(threshold="zero")
     nodes = Nodes(samples, np.array([0]), None)
     splits, smoothness = split_leaves(samples, nodes, geometry, growth, 100.0, np.random.default_rng(0))
-    n_tries = np.log(smoothness / 100.0) / np.log(RELAXATION)
-    assert n_tries == pytest.approx(round(n_tries))
-    assert n_tries >= 1
+    assert splits
+    assert smoothness in [pytest.approx(100 * (2 / 3) ** n) for n in range(1, 20)]
     splits, smoothness = split_leaves(samples, nodes, geometry, growth, 1e-3, np.random.default_rng(0))
     assert len(splits) == 1
     assert smoothness == 1e-3
+
+
+class Attempts:
+    """Stands for `split_leaf`: the first attempts leave one side empty; notes the leaf and smoothness of each."""
+
+    def __init__(self, n_trivial, monkeypatch):
+        self.n_trivial, self.tried = n_trivial, []
+        self.split_leaf = growing.split_leaf
+        monkeypatch.setattr(growing, "split_leaf", self)
+
+    def __call__(self, samples, leaf, rows, training, geometry, growth, smoothness, rng):
+        self.tried.append((leaf, smoothness))
+        if len(self.tried) <= self.n_trivial:
+            return None
+        return self.split_leaf(samples, leaf, rows, training, geometry, growth, smoothness, rng)
+
+
+@pytest.mark.parametrize("relaxation", ["retry", "layer"])
+def test_each_trivial_split_takes_a_third_of_the_smoothness(two_classes, monkeypatch, relaxation):
+    attempts = Attempts(3, monkeypatch)
+    samples, reduced = samples_of(*two_classes, Identity())
+    geometry = measure_geometry(samples.orbits, reduced.basis, (16, 16))
+    growth = GROWTH._replace(smoothness=27.0, relaxation=relaxation)
+    dag, curve = grow_jungle(samples, np.array([0]), geometry, growth, np.random.default_rng(0))
+    assert [leaf for leaf, _ in attempts.tried[:4]] == [0] * 4
+    assert [smoothness for _, smoothness in attempts.tried[:4]] == pytest.approx([27, 18, 12, 8])
+    assert dag.n_nodes > 1
+    # A layer without any split is one of the `max_depth` layers, but not one of the graph.
+    assert len(curve) - 1 <= growth.max_depth - (3 if relaxation == "layer" else 0)
+
+
+def test_a_leaf_that_failed_waits_for_the_next_layer_with_less_smoothness_for_all(glyphs, monkeypatch):
+    """[Laptev15] sec. 3.3.1: one attempt per leaf and layer; λ falls for the leaves that follow as well."""
+    (images, labels), _ = glyphs
+    samples, reduced = samples_of(images, labels, Identity())
+    geometry = measure_geometry(samples.orbits, reduced.basis, (16, 16))
+    growth = GROWTH._replace(relaxation="layer")
+    nodes, rng = Nodes(samples, np.array([0]), None), np.random.default_rng(0)
+    splits, _ = split_leaves(samples, nodes, geometry, growth, 1.0, rng)
+    nodes.add_layer(splits, None)
+    left, right = nodes.frontier
+    attempts = Attempts(1, monkeypatch)
+    splits, smoothness = split_leaves(samples, nodes, geometry, growth, 9.0, rng)
+    assert attempts.tried == [(left, 9.0), (right, pytest.approx(6.0))]
+    assert [split.node for split in splits] == [right]
+    assert smoothness == pytest.approx(6.0)
+    nodes.add_layer(splits, None)
+    split_leaves(samples, nodes, geometry, growth, smoothness, rng)
+    assert left in [leaf for leaf, _ in attempts.tried[2:]]
+
+
+@pytest.mark.parametrize(("relaxation", "n_attempts"), [("retry", 20), ("layer", 6)])
+def test_growth_ends_where_no_split_is_possible(two_classes, monkeypatch, relaxation, n_attempts):
+    attempts = Attempts(1000, monkeypatch)
+    samples, reduced = samples_of(*two_classes, Identity())
+    geometry = measure_geometry(samples.orbits, reduced.basis, (16, 16))
+    growth = GROWTH._replace(relaxation=relaxation)
+    dag, _ = grow_jungle(samples, np.array([0]), geometry, growth, np.random.default_rng(0))
+    assert dag.n_nodes == 1
+    assert len(attempts.tried) == n_attempts
 
 
 @pytest.mark.parametrize("max_width", [2, 5, "auto"])

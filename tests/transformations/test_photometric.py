@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from invariance.transformations import Brightness, Contrast, Gamma, Illumination, Morphology
+from invariance.transformations import Brightness, Contrast, Gamma, Illumination, Morphology, normalize_illumination
+from tests import reference
 
 
 @pytest.fixture
@@ -39,6 +40,41 @@ def test_illumination_takes_a_slow_gradient_away():
 
 def test_a_black_image_stays_finite():
     assert np.isfinite(orbit(Illumination(), np.zeros((1, 9, 9)))).all()
+
+
+@pytest.mark.parametrize("shape", [(3, 32, 32), (2, 20, 30, 3)])
+def test_normalized_images_are_divided_by_their_blur_and_standardized(shape):
+    images = np.random.default_rng(0).random(shape)
+    expected = np.stack([reference.normalized_illumination(image, 4) for image in images])
+    found = normalize_illumination(images)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+    np.testing.assert_allclose(
+        normalize_illumination(images, 2.5)[0], reference.normalized_illumination(images[0], 2.5), atol=2e-5
+    )
+
+
+def test_normalized_images_do_not_depend_on_brightness_slopes_or_each_other():
+    rng = np.random.default_rng(0)
+    faces = 0.5 + 0.1 * rng.standard_normal((2, 32, 32))
+    normalized = normalize_illumination(faces)
+    np.testing.assert_allclose(normalize_illumination(0.5 * faces), normalized, atol=1e-3)
+    np.testing.assert_array_equal(normalize_illumination(faces[1:])[0], normalized[1])
+    shaded = normalize_illumination(faces * np.linspace(0.4, 1.0, 32))
+    for one, other in zip(normalized, shaded, strict=True):
+        assert np.corrcoef(one.ravel(), other.ravel())[0, 1] > 0.95
+
+
+def test_an_image_of_one_value_is_normalized_to_zero():
+    np.testing.assert_allclose(normalize_illumination(np.full((1, 9, 9), 0.3)), 0, atol=0.5)
+    np.testing.assert_array_equal(normalize_illumination(np.zeros((1, 9, 9))), 0)
+
+
+def test_a_single_image_is_refused_with_the_cure():
+    with pytest.raises(ValueError, match=r"images.*\(9, 9\).*\[None\]"):
+        normalize_illumination(np.zeros((9, 9)))
+    with pytest.raises(ValueError, match=r"width.*-1"):
+        normalize_illumination(np.zeros((1, 9, 9)), -1)
 
 
 def test_morphology_of_each_channel_by_itself(images):

@@ -133,6 +133,7 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             threshold=check_choice("threshold", self.threshold, ("gain", "zero")),
             targets=check_choice("targets", self.targets, ("pairs", "groups", "rest")),
             smoothness=check_number("smoothness", self.smoothness, 0, MAX_SMOOTHNESS),
+            relaxation=check_choice("relaxation", self.relaxation, ("retry", "layer")),
             min_samples_leaf=check_count("min_samples_leaf", self.min_samples_leaf),
             max_steps=check_count("max_steps", self.max_steps),
             n_init=check_count("n_init", self.n_init),

@@ -32,7 +32,11 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         What the filter of a node learns to separate: all its classes, divided at random into two groups; two of its
         classes, as in [Laptev15]; or one class from the rest. "groups" and "rest" use every image of the node.
     smoothness : float, default=1.0
-        Weight of the penalty on the gradient of a filter. A split that leaves one side empty reduces it by a third.
+        Weight λ of the penalty on the gradient of a filter. A split that leaves one side empty reduces it by a third.
+    relaxation : {"retry", "layer"}, default="retry"
+        When a split with a reduced λ is tried. "retry" tries the same leaf again at once, up to 20 times, and keeps the
+        reduced λ only if it led to a split. "layer" keeps it in any case and leaves the leaf to the next layer, as in
+        [Laptev15]; a layer without any split then counts against `max_depth`.
     rank : int, float or "auto", default="auto"
         Number of basis vectors that images and filters are expressed in or, if below 1, the share of the images' energy
         to keep. "auto" takes 96 to 400, fewer for more images.
@@ -94,6 +98,7 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         threshold="gain",
         targets="groups",
         smoothness=1.0,
+        relaxation="retry",
         rank="auto",
         max_samples=0.5,
         max_members=1.0,
@@ -116,6 +121,7 @@ class InvariantFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Jungl
         self.threshold = threshold
         self.targets = targets
         self.smoothness = smoothness
+        self.relaxation = relaxation
         self.rank = rank
         self.max_samples = max_samples
         self.max_members = max_members

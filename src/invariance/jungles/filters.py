@@ -4,6 +4,8 @@ In the reduced basis θ = Ba, so the responses of all members are one matrix pro
 Σ_t R_tᵀ s_t with s_t the sum of residual times sample over the samples whose largest response is that of member t.
 
 Differs from [Laptev15]:
+- Filters are sought in the reduced basis, which keeps most of the images' energy under Φ, with a small ridge penalty
+  beside that on the gradient, and with a bias b: a split at zero is one at f_θ(x) + b = 0.
 - The loss is a mean, not a sum, and λ is relative to it: λ = smoothness tr(cov z) / tr(BᵀΓᵀΓB), so that one value of
   the smoothness suits any number of samples, image size and brightness.
 - The problem is convex only where the response exceeds the target, so the starting point matters: the difference of

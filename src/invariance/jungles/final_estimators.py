@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -27,7 +28,7 @@ def make_final_estimator(
 
     Parameters
     ----------
-    final_estimator : {"vote", "linear", "boosting"} or classifier
+    final_estimator : {"vote", "linear", "discriminant", "boosting"} or classifier
         The parameter of the estimator; a classifier is cloned and must have `predict_proba`.
     n_samples : int
         Number of images it will be fitted on.
@@ -48,6 +49,8 @@ def make_final_estimator(
         return None
     elif final_estimator == "linear":
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=LINEAR_MAX_ITER))
+    elif final_estimator == "discriminant":
+        return make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"))
     elif final_estimator == "boosting":
         return HistGradientBoostingClassifier(
             learning_rate=TOTAL_LEARNING_RATE / n_trees,
@@ -60,19 +63,23 @@ def make_final_estimator(
             random_state=int(make_rng(random_state).integers(2**31)),
         )
     raise ValueError(
-        f"final_estimator must be 'vote', 'linear', 'boosting' or a classifier with predict_proba; "
-        f"got {final_estimator!r}."
+        f"final_estimator must be 'vote', 'linear', 'discriminant', 'boosting' or a classifier with "
+        f"predict_proba; got {final_estimator!r}."
     )
 
 
 def fit_final_estimator(classifier: ClassifierMixin, responses, labels, weights) -> ClassifierMixin:
     """Fit a classifier on responses (n, f), with sample weights (n,) if it accepts them.
 
-    Equal weights are not passed on: boosting takes five times as long with any weights.
+    Equal weights are not passed on: boosting takes five times as long with any weights. Linear discriminant analysis
+    accepts none: the weights of the classes become its priors.
     """
     if np.ptp(weights) == 0:
         return classifier.fit(responses, labels)
     is_pipeline = isinstance(classifier, Pipeline)
     last, prefix = (classifier[-1], f"{classifier.steps[-1][0]}__") if is_pipeline else (classifier, "")
+    if isinstance(last, LinearDiscriminantAnalysis) and last.priors is None:
+        _, codes = np.unique(labels, return_inverse=True)
+        last.set_params(priors=np.bincount(codes, weights) / weights.sum())
     parameters = {f"{prefix}sample_weight": weights} if has_fit_parameter(last, "sample_weight") else {}
     return classifier.fit(responses, labels, **parameters)

@@ -6,9 +6,10 @@ samples: it continues while the score falls, widens the maximum width by half wh
 fallen for `patience` layers, and keeps the best depth. If no layer improves on the root, as happens with few validation
 samples, it grows to the end, since an ensemble of weak jungles is better than none.
 
-Differs from [Laptev15]: a reduced smoothness is kept only if it made a split possible; the validation loss is the Brier
-score, which also changes when no predicted label does and, being bounded, does not stop growth at the first sample that
-is wrong with certainty.
+Differs from [Laptev15]: with `relaxation="retry"`, the default, a leaf is tried again at once with a reduced
+smoothness, which is kept only if it made a split possible (`"layer"` is the way of the paper); the validation loss is
+the Brier score, which also changes when no predicted label does and, being bounded, does not stop growth at the first
+sample that is wrong with certainty.
 """
 
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from invariance.jungles.merging import merge_leaves
 from invariance.jungles.splitting import Growth, Samples, Split, split_leaf
 
 # What the smoothness is multiplied by when a split leaves one side empty ([Laptev15] sec. 3.3.1), and the number of
-# attempts (our choice: the last one has less than a thousandth of the smoothness).
+# attempts at one leaf of a layer (our choice: the last one has less than a thousandth of the smoothness).
 RELAXATION, MAX_ATTEMPTS = 2 / 3, 20
 # The maximum width is multiplied by this when the validation loss stops falling (our choice).
 WIDENING = 1.5
@@ -58,11 +59,15 @@ def grow_jungle(
     width = None if growth.max_width is None else max(growth.max_width, len(nodes.frontier))
     smoothness = growth.smoothness
     curve = [nodes.measure(width)]
-    best, n_worse = curve[0], 0
-    while nodes.depth < growth.max_depth and (n_worse < growth.patience or best.depth == 0):
+    best, n_worse, n_empty = curve[0], 0, 0
+    while nodes.depth + n_empty < growth.max_depth and (n_worse < growth.patience or best.depth == 0):
+        before = smoothness
         splits, smoothness = split_leaves(samples, nodes, geometry, growth, smoothness, rng)
-        if not splits:
+        if not splits and smoothness == before:
             break
+        if not splits:
+            n_empty += 1
+            continue
         nodes.add_layer(splits, width)
         curve.append(nodes.measure(width))
         if np.isnan(curve[-1].loss) or curve[-1].loss < best.loss:
@@ -76,15 +81,16 @@ def grow_jungle(
 
 
 def split_leaves(samples: Samples, nodes: "Nodes", geometry, growth: Growth, smoothness: float, rng):
-    """Split all leaves that can be split; return the splits and the smoothness that they needed."""
+    """Split all leaves that can be split; return the splits and the smoothness for the leaves that follow."""
     splits: list[Split] = []
+    n_attempts = MAX_ATTEMPTS if growth.relaxation == "retry" else 1
     for leaf in nodes.frontier:
         rows = np.flatnonzero(nodes.position == leaf)
         training = rows[~samples.held_out[rows]]
         is_pure = len(np.unique(samples.codes[training])) < 2
         if is_pure or len(training) < 2 * growth.min_samples_leaf or leaf in nodes.unsplittable:
             continue
-        for attempt in range(MAX_ATTEMPTS):
+        for attempt in range(n_attempts):
             relaxed = smoothness * RELAXATION**attempt
             split = split_leaf(samples, leaf, rows, training, geometry, growth, relaxed, rng)
             if split is not None:
@@ -92,7 +98,10 @@ def split_leaves(samples: Samples, nodes: "Nodes", geometry, growth: Growth, smo
                 smoothness = relaxed
                 break
         else:
-            nodes.unsplittable.add(leaf)
+            if growth.relaxation == "retry":
+                nodes.unsplittable.add(leaf)
+            else:
+                smoothness *= RELAXATION
     return splits, smoothness
 
 

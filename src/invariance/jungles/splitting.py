@@ -22,6 +22,7 @@ class Growth(NamedTuple):
     threshold: str
     targets: str
     smoothness: float
+    relaxation: str
     min_samples_leaf: int
     max_steps: int
     n_init: int

@@ -10,7 +10,7 @@ import numpy as np
 
 from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey
 from invariance.tradeoff import SIDE as SIDE
-from invariance.transformations.photometric import even_illumination
+from invariance.transformations import normalize_illumination
 
 MAX_SIDE = 320  # pixels of the longer side that any method looks at
 MAX_BYTES = 2_000_000_000  # that all images of a folder together may take
@@ -131,8 +131,8 @@ def _with_channels(image: Any, n_channels: int) -> np.ndarray:
     return np.ascontiguousarray(as_float32(image)[..., :3])
 
 
-def normalize_illumination(image: np.ndarray, width: float) -> np.ndarray:
-    """Divide an image (h, w) or (h, w, c) by its blur and standardize it about ½.
+def even_light(image: np.ndarray, width: float) -> np.ndarray:
+    """Normalize the illumination of an image (h, w) or (h, w, c), and bring it to [0, 1].
 
     All images are normalized, so that normalized images are compared with normalized ones.
 
@@ -143,6 +143,4 @@ def normalize_illumination(image: np.ndarray, width: float) -> np.ndarray:
         Standard deviation of the blur, in 32nds of the shorter side.
     """
     scaled = width * min(image.shape[:2]) / SIDE
-    divided = even_illumination(np.asarray(image, np.float32)[None], scaled)[0]
-    centred = divided - divided.mean()
-    return np.clip(0.5 + centred / (DEVIATIONS * max(float(centred.std()), 1e-6)), 0, 1)
+    return np.clip(0.5 + normalize_illumination(np.asarray(image)[None], scaled)[0] / DEVIATIONS, 0, 1)

@@ -14,7 +14,7 @@ from invariance.transformations.geometric import (
 from invariance.transformations.groups import GroupReport, check_group
 from invariance.transformations.morphology import Morphology
 from invariance.transformations.operators import LinearStack, Operators, largest_responses
-from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination
+from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination, normalize_illumination
 from invariance.transformations.profile import InvarianceProfile, invariance_profile
 from invariance.transformations.reduction import ReducedOperators, reduce_operators
 from invariance.transformations.sets import Custom, Identity, TextForm, TransformationSet
@@ -45,6 +45,7 @@ __all__ = [
     "check_group",
     "invariance_profile",
     "largest_responses",
+    "normalize_illumination",
     "reduce_operators",
     "tangent_operators",
     "tangent_vectors",

@@ -14,6 +14,11 @@ from invariance.transformations.geometric import even_steps
 from invariance.transformations.sets import MAX_MEMBERS, TextForm, TransformationSet
 from invariance.transformations.steps import Alteration
 
+# Widths of a blur in pixels: below, nothing is blurred; above, no image is as large.
+MIN_WIDTH, MAX_WIDTH = 0.1, 10_000
+# The deviation that an image without any detail is divided by, so that it stays near 0.
+MIN_DEVIATION = 1e-6
+
 
 class Brightness(TransformationSet):
     """`n` constants from -`limit` to `limit` added to the image.
@@ -74,6 +79,40 @@ def even_illumination(images: np.ndarray, width: float) -> np.ndarray:
     return images * (blurred.mean(axis=(1, 2), keepdims=True) / np.maximum(blurred, images.dtype.type(1 / 255)))
 
 
+def normalize_illumination(images: np.ndarray, width: float = 4.0) -> np.ndarray:
+    """Divide images by their own Gaussian blur, then bring each to mean 0 and standard deviation 1.
+
+    What changes slowly across an image, such as light from one side, is removed once, for all images alike. Normalize
+    the images for training and for prediction in the same way, for example by a `FunctionTransformer` in a pipeline.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, h, w) or (n, h, w, c)
+        Images with values that are not negative.
+    width : float, default=4.0
+        Standard deviation of the blur in pixels. The default was found on faces of 32 x 32 pixels; scale it with the
+        size of the images.
+
+    Returns
+    -------
+    normalized : ndarray of the same shape, float32
+        An image of a single value becomes 0.
+
+    See Also
+    --------
+    Illumination : A set of which images divided by their blurs are members, beside the image as it is.
+    """
+    images = np.asarray(images, np.float32)
+    if images.ndim not in (3, 4):
+        raise ValueError(
+            f"images must have shape (n, h, w) or (n, h, w, c); got {images.shape}. Add an axis with [None]."
+        )
+    divided = even_illumination(images, check_number("width", width, 0, MAX_WIDTH))
+    axes = tuple(range(1, images.ndim))
+    centred = divided - divided.mean(axis=axes, keepdims=True)
+    return centred / np.maximum(centred.std(axis=axes, keepdims=True), np.float32(MIN_DEVIATION))
+
+
 class Contrast(_LogarithmicFactors):
     """`n` stretches of the image about its own mean, from 1/`limit` to `limit`.
 
@@ -126,6 +165,10 @@ class Illumination(TransformationSet):
     -----
     Differs from [Laptev15]: the result is multiplied by the mean of the blur, so that the largest response over the
     set compares images of about the same brightness.
+
+    As a factor of Φ of a method of `invariance.methods`, the set means that all images are normalized first, by
+    `normalize_illumination`, which is usually better. Given to an estimator such as `JungleClassifier`, its members
+    are members of Φ like others, as in [Laptev15].
     """
 
     text_form = TextForm("illumination", ("widths",), "illumination:8:16", takes_any_number=True)
@@ -134,5 +177,5 @@ class Illumination(TransformationSet):
         self.widths = widths
 
     def _list_members(self, image_shape):
-        widths = [check_number("widths", width, 0.1, 10_000) for width in self.widths]
+        widths = [check_number("widths", width, MIN_WIDTH, MAX_WIDTH) for width in self.widths]
         return [(Alteration(even_illumination, (width,)),) for width in widths]
