@@ -590,6 +590,31 @@ def derived_kernel(f, g, templates, kernel, pooling="max", hop=1):
     return inner_kernel(*responses)
 
 
+def generalized_response(versions, templates, kernel, maps, pooling="max", hop=1):
+    """Ñ of an image, eq. (6) of def. 3.1, over all places of all its versions.
+
+    maps: {number of layers below: Φ as a plain function of a vector}; where there is none, Φ changes nothing.
+    """
+    *below, own = templates
+    patches = [patch for version in versions for patch in patches_of(version, *own.shape[1:3], hop).values()]
+    return np.array([
+        pool_literally([generalized_kernel(patch, t, below, kernel, maps, pooling, hop) for patch in patches], pooling)
+        for t in own
+    ])  # fmt: skip
+
+
+def generalized_kernel(f, g, templates, kernel, maps, pooling="max", hop=1):
+    """K̃ of two images or patches of one size, def. 3.1: the product of Φ(Ñ) over the lengths of both.
+
+    Φ is applied to responses of length 1, since sec. 5 takes it from the normalized kernel K̂.
+    """
+    if not templates:
+        return kernel(f, g)
+    change = maps.get(len(templates), lambda vector: vector)
+    responses = [generalized_response([image], templates, kernel, maps, pooling, hop) for image in (f, g)]
+    return inner_kernel(*(change(at_length_one(response)) for response in responses))
+
+
 # --- tangents: [Simard98] and [Pozdnoukhov04] word for word, one pair of images at a time -----------------------------
 
 

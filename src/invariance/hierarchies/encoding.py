@@ -39,18 +39,27 @@ class Stage(NamedTuple):
     filters: np.ndarray
     embedding: Any
     patch_kernel: PatchKernel | None
+    is_normalized: bool = False  # whether embedded vectors have length 1
 
     def compare(self, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
         """Return the layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""
         if self.patch_kernel is not None:
             return self.patch_kernel.compare(vectors, self.filters.T)
         out = scratch.array("responses", len(vectors), self.filters.shape[1])
-        return np.matmul(embed(vectors, self.embedding), self.filters, out=out)
+        return np.matmul(embed(vectors, self.embedding, self.is_normalized), self.filters, out=out)
 
 
-def embed(vectors: np.ndarray, embedding: Any) -> np.ndarray:
-    """Vectors (n, d) in the coordinates of a fitted embedding, if there is one: (n, k) float32."""
-    return vectors if embedding is None else np.asarray(embedding.transform(vectors), np.float32)
+def embed(vectors: np.ndarray, embedding: Any, is_normalized: bool) -> np.ndarray:
+    """Vectors (n, d) in the coordinates of a fitted embedding, if there is one: (n, k) float32.
+
+    They are scaled to length 1 where asked for, [Wibisono10] def. 3.1; vectors without an embedding have that length.
+    """
+    if embedding is None:
+        return vectors
+    embedded = np.ascontiguousarray(embedding.transform(vectors), np.float32)
+    if is_normalized:
+        normalize_rows(embedded)
+    return embedded
 
 
 def encode(

@@ -27,13 +27,17 @@ class Layer(BaseEstimator):
         scikit-learn transformer is accepted.
     n_components : int or None, default=None
         Number of components of "pca" (None means 25) and "kpca" (None means 150).
+    normalize : bool, default=True
+        Whether embedded vectors are scaled to length 1, as [Wibisono10] def. 3.1 does. False keeps the lengths that
+        the embedding gives them, which for "pca" is the truncated kernel of sec. 5.
     """
 
-    def __init__(self, size, n_templates=500, embedding=None, n_components=None):
+    def __init__(self, size, n_templates=500, embedding=None, n_components=None, normalize=True):
         self.size = size
         self.n_templates = n_templates
         self.embedding = embedding
         self.n_components = n_components
+        self.normalize = normalize
 
 
 class PrincipalSubspace(TransformerMixin, BaseEstimator):
@@ -108,6 +112,8 @@ class GaussianSubspace(TransformerMixin, BaseEstimator):
 
 def make_embedding(layer: Layer) -> Any:
     """Return the unfitted feature map of a layer, or None."""
+    if not isinstance(layer.normalize, bool | np.bool_):
+        raise ValueError(f"normalize must be True or False; got {layer.normalize!r}.")
     if layer.embedding is None:
         if layer.n_components is not None:
             raise ValueError(f"n_components={layer.n_components} needs an embedding: 'pca' or 'kpca'; got None.")

@@ -83,8 +83,8 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     Notes
     -----
     Differs from [Wibisono10]: all positions of an image share the work on the small patches, as in a convolution; a
-    blank patch, whose kernel with itself is 0, responds 0 to every template; vectors keep the length that an embedding
-    gives them; Φ acts on the whole image only, so that templates of inner layers are not transformed.
+    blank patch, whose kernel with itself is 0, responds 0 to every template; the smallest patches may be embedded too;
+    Φ acts on the whole image only, so that templates of inner layers are not transformed.
     """
 
     def __init__(
@@ -175,7 +175,8 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if embedding is not None:
             with one_blas_thread():
                 embedding.fit(vectors)
-        return Stage(np.ascontiguousarray(embed(vectors, embedding).T), embedding, None)
+        embedded = embed(vectors, embedding, layer.normalize)
+        return Stage(np.ascontiguousarray(embedded.T), embedding, None, bool(layer.normalize))
 
     def _encode(
         self, images: np.ndarray, stages: Sequence[Stage], members: Sequence[Operators], label: str
