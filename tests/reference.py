@@ -554,13 +554,15 @@ def gaussian_kernel(templates):
     return lambda f, g: math.exp(-(math.dist(f.ravel().astype(float), g.ravel().astype(float)) ** 2) / (2 * width**2))
 
 
-def pool_literally(values, pooling):
-    """ "max", "mean" or the p-norm of numbers under the uniform measure, sec. 3."""
+def pool_literally(values, pooling, weights=None):
+    """ "max", "mean" or the p-norm of numbers under a measure, sec. 3; without weights it is uniform."""
+    weights = [1.0] * len(values) if weights is None else weights
     if pooling == "max":
-        return max(values)
-    if pooling == "mean":
-        return sum(values) / len(values)
-    return (sum(abs(value) ** pooling for value in values) / len(values)) ** (1 / pooling)
+        return max(value for value, weight in zip(values, weights, strict=True) if weight > 0)
+    power = 1 if pooling == "mean" else pooling
+    raised = values if pooling == "mean" else [abs(value) ** power for value in values]
+    mean = sum(value * weight for value, weight in zip(raised, weights, strict=True)) / sum(weights)
+    return mean if pooling == "mean" else mean ** (1 / power)
 
 
 def neural_response(f, templates, kernel, pooling="max", hop=1):
@@ -590,20 +592,29 @@ def derived_kernel(f, g, templates, kernel, pooling="max", hop=1):
     return inner_kernel(*responses)
 
 
-def generalized_response(versions, templates, kernel, maps, pooling="max", hop=1):
+def generalized_response(versions, templates, kernel, maps, pooling="max", hop=1, measures=(), shares=None):
     """Ñ of an image, eq. (6) of def. 3.1, over all places of all its versions.
 
     maps: {number of layers below: Φ as a plain function of a vector}; where there is none, Φ changes nothing.
+    measures: for each layer the weights (rows, cols) of the places of its patches; shares: weights of the versions.
     """
     *below, own = templates
-    patches = [patch for version in versions for patch in patches_of(version, *own.shape[1:3], hop).values()]
-    return np.array([
-        pool_literally([generalized_kernel(patch, t, below, kernel, maps, pooling, hop) for patch in patches], pooling)
-        for t in own
-    ])  # fmt: skip
+    shares = [1.0] * len(versions) if shares is None else shares
+    patches, weights = [], []
+    for version, share in zip(versions, shares, strict=True):
+        for place, patch in patches_of(version, *own.shape[1:3], hop).items():
+            patches.append(patch)
+            weights.append(share * (measures[len(below)][place] if measures else 1.0))
+    response = []
+    for template in own:
+        matches = [
+            generalized_kernel(patch, template, below, kernel, maps, pooling, hop, measures) for patch in patches
+        ]
+        response.append(pool_literally(matches, pooling, weights))
+    return np.array(response)
 
 
-def generalized_kernel(f, g, templates, kernel, maps, pooling="max", hop=1):
+def generalized_kernel(f, g, templates, kernel, maps, pooling="max", hop=1, measures=()):
     """K̃ of two images or patches of one size, def. 3.1: the product of Φ(Ñ) over the lengths of both.
 
     Φ is applied to responses of length 1, since sec. 5 takes it from the normalized kernel K̂.
@@ -611,7 +622,7 @@ def generalized_kernel(f, g, templates, kernel, maps, pooling="max", hop=1):
     if not templates:
         return kernel(f, g)
     change = maps.get(len(templates), lambda vector: vector)
-    responses = [generalized_response([image], templates, kernel, maps, pooling, hop) for image in (f, g)]
+    responses = [generalized_response([image], templates, kernel, maps, pooling, hop, measures) for image in (f, g)]
     return inner_kernel(*(change(at_length_one(response)) for response in responses))
 
 

@@ -213,3 +213,65 @@ def test_a_first_kernel_that_is_no_product_of_vectors_cannot_be_embedded(kernel)
         NeuralResponse([Layer(3, 5, embedding="pca")], kernel=kernel).fit(IMAGES)
     above = NeuralResponse(two_layers(embedding="pca", n_components=2), kernel=kernel, random_state=0)
     assert above.fit_transform(IMAGES).shape == (6, 5)
+
+
+class TestTheLastFeatureMap:
+    """Φ_n, on the responses of whole images."""
+
+    @staticmethod
+    def fit(embedding, n_components=None, **parameters):
+        layers = two_layers(n_templates=(6, 8))
+        return NeuralResponse(layers, embedding=embedding, n_components=n_components, random_state=0, **parameters).fit(
+            IMAGES
+        )
+
+    def test_responses_go_through_it_and_then_have_length_one(self):
+        plain, mapped = self.fit(None).transform(IMAGES), self.fit(FunctionTransformer(np.square)).transform(IMAGES)
+        np.testing.assert_allclose(mapped, [reference.at_length_one(row**2) for row in plain], atol=1e-6)
+        assert np.abs(mapped - plain).max() > 1e-2
+
+    @pytest.mark.parametrize("rank", [1, 2, 4])
+    def test_principal_components_are_those_of_the_training_images(self, rank):
+        """Six images and eight templates: all images are drawn."""
+        plain, model = self.fit(None).transform(IMAGES), self.fit("pca", rank)
+        components = np.linalg.svd(plain, full_matrices=False)[2][:rank]
+        others = draw_signed((3, 9, 9), seed=5)
+        rows = self.fit(None).transform(others) @ components.T
+        expected = np.array([reference.at_length_one(row) for row in rows])
+        found = model.transform(others)
+        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)
+        assert found.shape == (3, rank)
+        assert len(model.get_feature_names_out()) == rank
+
+    def test_gaussian_components_have_the_width_of_the_training_images(self):
+        plain, model = self.fit(None).transform(IMAGES), self.fit("kpca")
+        assert model.embedding_.gamma_ == pytest.approx(nearest_neighbour_gamma(plain), rel=1e-3)
+        found = model.transform(IMAGES)
+        np.testing.assert_allclose(found @ found.T, rbf_kernel(plain, gamma=model.embedding_.gamma_), atol=1e-4)
+
+    def test_it_is_fitted_to_as_many_images_as_the_last_layer_has_templates(self):
+        many = draw_signed((40, 9, 9))
+        for weights in (None, np.arange(40) < 10):
+            model = NeuralResponse(two_layers(n_templates=(6, 12)), embedding="kpca", random_state=0)
+            model.fit(many, sample_weight=weights)
+            vectors = model.embedding_.vectors_
+            assert len(vectors) == (12 if weights is None else 10)
+            assert len(np.unique(vectors, axis=0)) == len(vectors)
+
+    def test_templates_are_the_same_with_and_without_it(self):
+        for ours, theirs in zip(self.fit("pca").templates_, self.fit(None).templates_, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+    def test_neither_other_images_nor_jobs_change_a_response(self):
+        model = self.fit("kpca", 4)
+        together = model.transform(IMAGES)
+        np.testing.assert_array_equal(np.concatenate([model.transform(image[None]) for image in IMAGES]), together)
+        np.testing.assert_array_equal(self.fit("kpca", 4, n_jobs=2).transform(IMAGES), together)
+
+    @pytest.mark.parametrize(
+        ("parameters", "named"),
+        [({"embedding": "isomap"}, "embedding .*'isomap'"), ({"embedding": None, "n_components": 3}, "n_components=3")],
+    )
+    def test_mistakes_are_named(self, parameters, named):
+        with pytest.raises(ValueError, match=named):
+            self.fit(**parameters)
