@@ -14,7 +14,7 @@ import numpy as np
 
 from experiments import sample_complexity
 from experiments.outcome import Curve
-from experiments.sample_complexity import DIGITS, N_TEMPLATE_IMAGES, N_TEST, Digits
+from experiments.sample_complexity import Run
 from invariance._core.progress import track
 
 PCA_COMPONENTS = (1, 2, 5, 10, 15, 20, 25, 30, 50, 100)
@@ -57,21 +57,7 @@ FIGURES = {
 }
 
 
-class Trial(NamedTuple):
-    """Images to draw templates from, and shifted images with labels to learn from and to be tested on."""
-
-    template_images: np.ndarray
-    training: tuple[np.ndarray, np.ndarray]
-    test: tuple[np.ndarray, np.ndarray]
-
-
-def draw_trial(n_training: int, seed: int) -> Trial:
-    """Images that no two parts of a trial share."""
-    digits = Digits(seed)
-    return Trial(digits.draw(N_TEMPLATE_IMAGES // len(DIGITS))[0], digits.draw(n_training), digits.draw(N_TEST))
-
-
-def judge(method: Method, n_components: int | None, trial: Trial, seed: int) -> float:
+def judge(method: Method, n_components: int | None, trial: Run, seed: int) -> float:
     """The rate in per cent of the nearest neighbour by a hierarchy with `n_components` at all layers."""
     response = sample_complexity.make_response(method.layers, seed, method.embedding, n_components)
     response.fit(trial.template_images)
@@ -81,7 +67,7 @@ def judge(method: Method, n_components: int | None, trial: Trial, seed: int) -> 
 
 def run(n_trials: int = 10, experiment: Experiment = FIGURES["fig. 5"], label: str = "", seed: int = 0) -> list[Curve]:
     """Rates by number of components; a method without an embedding has one rate, at as many as there are templates."""
-    trials = [draw_trial(experiment.n_training, number) for number in range(seed, seed + n_trials)]
+    trials = [sample_complexity.draw_run(experiment.n_training, number) for number in range(seed, seed + n_trials)]
     curves = []
     for name, method in experiment.methods.items():
         rates = [

@@ -707,7 +707,25 @@ def tangent_overlap_kernel(x, y, of_x, of_y, sigma, gamma_w, rho):
     return math.exp(log_overlap(x, y, of_x, of_y, sigma, gamma_w, rho) - own / 2)
 
 
-def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, reach=9.0, n=201):
+def log_overlap_of_sums(x, y, of_x, of_y, sigma, gamma_w, eta):
+    """log ∫ K_s(z, x) K_s(z, y) dz, eq. (10) with ρ = 1: every term of both products of eq. (8), by N x N matrices."""
+    terms = []
+    for A in itertools.product([False, True], repeat=len(of_x)):
+        for B in itertools.product([False, True], repeat=len(of_y)):
+            ours, theirs = (list(itertools.compress(tangents, some)) for tangents, some in ((of_x, A), (of_y, B)))
+            log_weight = (len(A) + len(B) - sum(A) - sum(B)) * math.log(eta)
+            terms.append(log_weight + log_overlap(x, y, ours, theirs, sigma, gamma_w, 1.0))
+    return float(np.logaddexp.reduce(terms))
+
+
+def tangent_overlap_of_sums(x, y, of_x, of_y, sigma, gamma_w, eta):
+    """K_B of eq. (10) with ρ = 1 and η > 0, normalised by K_B(x, x) and K_B(y, y)."""
+    own = log_overlap_of_sums(x, x, of_x, of_x, sigma, gamma_w, eta)
+    own += log_overlap_of_sums(y, y, of_y, of_y, sigma, gamma_w, eta)
+    return math.exp(log_overlap_of_sums(x, y, of_x, of_y, sigma, gamma_w, eta) - own / 2)
+
+
+def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, eta=0.0, reach=9.0, n=201):
     """The integral of eq. (10) in the plane, as a sum of eq. (8) over a fine grid around x and y."""
     side = np.linspace(-reach, reach, n)
     centre = (x + y) / 2
@@ -716,10 +734,10 @@ def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, reach=9.0, n=201):
     for point, tangents in ((x, of_x), (y, of_y)):
         r = grid - point
         squared = (r**2).sum(axis=-1)
-        exponent = squared / (2 * sigma**2)
+        density = np.exp(-squared / (2 * sigma**2))
         for tangent in tangents:
-            exponent += (squared - (r @ tangent) ** 2 / (tangent @ tangent)) / (2 * gamma_w**2)
-        values *= np.exp(-rho * exponent)
+            density *= eta + np.exp(-(squared - (r @ tangent) ** 2 / (tangent @ tangent)) / (2 * gamma_w**2))
+        values *= density**rho
     return float(values.sum() * (side[1] - side[0]) ** 2)
 
 
