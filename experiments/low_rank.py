@@ -1,11 +1,11 @@
 """Layers with few components, [Wibisono10] sec. 6.4, figs 4 and 5: PCA, Gaussian kernel PCA and the full kernel.
 
-The task of `sample_complexity`, with 5 training images per class (fig. 4) and 30 (fig. 5); the 500 templates of a layer
-become k components. Every trial draws its own images; all methods share them and the templates. Rates are in per
-cent. The paper says: in fig. 4, 20 to 25 components do as well as all; in fig. 5, PCA is stable from 30 on, slightly
-below the full kernel, Gaussian kernel PCA from 150 on, level with it, and below 50 PCA is the better of the two.
-Here, over 5 trials, PCA with 30 is within 2 points of the full kernel and with 50 level with it; Gaussian kernel PCA is
-worse than PCA at 10 only, level with it at 25, and 10 points above the full kernel at 150.
+The task of `sample_complexity`, with 5 training images per class (fig. 4) and 30 (fig. 5). The feature maps are those
+of def. 3.1: the responses of all patches but the smallest, and of the image, become k components, scaled to length 1.
+That of the image is fitted to 500 of the images that templates are drawn from. Every trial draws its own images; all
+methods share them and the templates. Rates are in per cent. The paper says: in fig. 4, 20 to 25 components do as well as
+all; in fig. 5, PCA is stable from 30 on, slightly below the full kernel, Gaussian kernel PCA from 150 on, level with it,
+and below 50 PCA is the better of the two.
 """
 
 from typing import NamedTuple
