@@ -3,9 +3,9 @@
 The task of `sample_complexity`, with 5 training images per class (fig. 4) and 30 (fig. 5). The feature maps are those
 of def. 3.1: the responses of all patches but the smallest, and of the image, become k components, scaled to length 1.
 That of the image is fitted to 500 of the images that templates are drawn from. Every trial draws its own images; all
-methods share them and the templates. Rates are in per cent. The paper says: in fig. 4, 20 to 25 components do as well as
-all; in fig. 5, PCA is stable from 30 on, slightly below the full kernel, Gaussian kernel PCA from 150 on, level with it,
-and below 50 PCA is the better of the two.
+methods share them and the templates. Rates are in per cent. The paper says: in fig. 4, 20 to 25 components do as well
+as all; in fig. 5, PCA is stable from 30 on, slightly below the full kernel, Gaussian kernel PCA from 150 on, level with
+it, and below 50 PCA is the better of the two.
 """
 
 from typing import NamedTuple

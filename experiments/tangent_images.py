@@ -1,11 +1,11 @@
 """Images moved along tangents by gradients and by finite differences, [Pozdnoukhov04] sec. 3.1, fig. 2.
 
 The paper shows one face: along tangents by gradients, eq. (5), "only very local rotations are reasonable", whatever the
-blur; along the difference to the face rotated by 10° all steps up to 10° look right. Here the error of such an image
-is its distance from the truly rotated image, in per cent of the distance between that and the image that was not moved:
-0 is the rotated image, 100 no better than doing nothing. It is a mean over the faces of
-three people of Yale, 64 x 64, and over both directions. Gradients are those of the image blurred by 1 or 2 pixels, as the derivative of a Gaussian. Differences have
-no error at 10°, which they are made from.
+blur; along the difference to the face rotated by 10° all steps up to 10° look right. Here the error of such an image is
+its distance from the truly rotated image, in per cent of the distance between that and the image that was not moved: 0
+is the rotated image, 100 no better than doing nothing. It is a mean over the faces of three people of Yale, 64 x 64,
+and over both directions. Gradients are those of the image blurred by 1 or 2 pixels, as the derivative of a Gaussian.
+Differences have no error at 10°, which they are made from.
 """
 
 from collections.abc import Callable, Mapping

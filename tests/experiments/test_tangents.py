@@ -101,7 +101,7 @@ def test_the_papers_row_searches_sigma_only_and_ties_gamma_w_to_it(bars):
     for kernel in kernels:
         assert kernel.form == "sum"
         assert kernel.gamma_w_ == kernel.sigma_
-        rows, tangents = rows_and_tangents(bars.training, kernel.transformations, "difference", blur=0)
+        _, tangents = rows_and_tangents(bars.training, kernel.transformations, "difference", blur=0)
         assert kernel.gamma_r_ == pytest.approx(np.sqrt((tangents**2).sum(axis=2).mean()))
 
 
@@ -111,7 +111,7 @@ class TestMovedImages:
     blobs = np.stack([Blobs(seed).draw() for seed in range(2)])
 
     def test_gradients_are_right_for_small_rotations_of_smooth_images_in_both_directions(self):
-        for angle, limit in ((1.0, 15), (20.0, 1000)):
+        for angle, limit in ((4.0, 25), (20.0, 1000)):
             rotated = tangent_images.rotate_both_ways(self.blobs, angle)
             moved = tangent_images.move_by_gradients(self.blobs, angle, 0.5)
             error = tangent_images.measure(self.blobs, rotated, moved)
