@@ -51,7 +51,7 @@ class Curve(NamedTuple):
     """A method's rates (runs, places) in per cent at some places, such as numbers of examples or components."""
 
     method: str
-    places: tuple[int, ...]
+    places: tuple[float, ...]
     rates: np.ndarray
 
     @property

@@ -21,6 +21,7 @@ UNSEEN_TEXTURES = f"combined, without images that settings were chosen on, {ACCU
 WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
 SHARE, SHARE_OF_SHAPE = "share of the weights in %", "share of shape in the weights in %"
 DOMINANT_CUE, IN_COMMON = "cue that counts most, in % of all pairs", "shares of the weights in common in %"
+MISSED = "error in % of the movement"
 INVARIANCE_WANTED = "share of the weights on large turns in %, a figure a pair of digits"
 
 
@@ -303,8 +304,8 @@ def rotation_distributions(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import rotation_distributions as module
     from experiments.rotated_images import SETS
 
-    found = module.run(runs, pick(SETS, "MNIST") if is_quick else SETS, seed)
-    return Found([Table(f"{name}, {WITHIN_ROTATIONS}", "lower", rows) for name, rows in found.items()])
+    found, plots = module.run(runs, pick(SETS, "MNIST") if is_quick else SETS, seed)
+    return Found([Table(f"{name}, {WITHIN_ROTATIONS}", "lower", rows) for name, rows in found.items()], plots)
 
 
 def rotated_images(runs: int, seed: int, is_quick: bool) -> Found:
@@ -394,6 +395,24 @@ def tangent_digits_sizes(runs: int, seed: int, is_quick: bool) -> Found:
         for i, name in enumerate(names)
     ]
     return Found(tables, [Plot("MNIST", "training digits", "error in %", curves, True)])
+
+
+def tangent_images(runs: int, seed: int, is_quick: bool) -> Found:
+    """Faces moved along tangents by gradients and by finite differences."""
+    from experiments import tangent_images as module
+
+    moves = pick(module.MOVES, module.DIFFERENCES) if is_quick else module.MOVES
+    curves = module.run(runs, seed, moves)
+    tables = [
+        Table(
+            f"rotated by {angle}°, {MISSED}",
+            "lower",
+            [Outcome(c.method, c.rates[:, place], None, float("nan")) for c in curves],
+        )
+        for place, angle in enumerate(module.ANGLES)
+        if angle < module.STEP  # which differences have by construction
+    ]
+    return Found(tables, [Plot("Yale, 64 x 64", "rotation in degrees", MISSED, curves)])
 
 
 def tangent_faces(runs: int, seed: int, is_quick: bool) -> Found:

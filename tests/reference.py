@@ -591,13 +591,15 @@ def gaussian_kernel(templates):
     return lambda f, g: math.exp(-(math.dist(f.ravel().astype(float), g.ravel().astype(float)) ** 2) / (2 * width**2))
 
 
-def pool_literally(values, pooling):
-    """ "max", "mean" or the p-norm of numbers under the uniform measure, sec. 3."""
+def pool_literally(values, pooling, weights=None):
+    """ "max", "mean" or the p-norm of numbers under a measure, sec. 3; without weights it is uniform."""
+    weights = [1.0] * len(values) if weights is None else weights
     if pooling == "max":
-        return max(values)
-    if pooling == "mean":
-        return sum(values) / len(values)
-    return (sum(abs(value) ** pooling for value in values) / len(values)) ** (1 / pooling)
+        return max(value for value, weight in zip(values, weights, strict=True) if weight > 0)
+    power = 1 if pooling == "mean" else pooling
+    raised = values if pooling == "mean" else [abs(value) ** power for value in values]
+    mean = sum(value * weight for value, weight in zip(raised, weights, strict=True)) / sum(weights)
+    return mean if pooling == "mean" else mean ** (1 / power)
 
 
 def neural_response(f, templates, kernel, pooling="max", hop=1):
@@ -625,6 +627,40 @@ def derived_kernel(f, g, templates, kernel, pooling="max", hop=1):
         return kernel(f, g)
     responses = [neural_response(image, templates, kernel, pooling, hop) for image in (f, g)]
     return inner_kernel(*responses)
+
+
+def generalized_response(versions, templates, kernel, maps, pooling="max", hop=1, measures=(), shares=None):
+    """Ñ of an image, eq. (6) of def. 3.1, over all places of all its versions.
+
+    maps: {number of layers below: Φ as a plain function of a vector}; where there is none, Φ changes nothing.
+    measures: for each layer the weights (rows, cols) of the places of its patches; shares: weights of the versions.
+    """
+    *below, own = templates
+    shares = [1.0] * len(versions) if shares is None else shares
+    patches, weights = [], []
+    for version, share in zip(versions, shares, strict=True):
+        for place, patch in patches_of(version, *own.shape[1:3], hop).items():
+            patches.append(patch)
+            weights.append(share * (measures[len(below)][place] if measures else 1.0))
+    response = []
+    for template in own:
+        matches = [
+            generalized_kernel(patch, template, below, kernel, maps, pooling, hop, measures) for patch in patches
+        ]
+        response.append(pool_literally(matches, pooling, weights))
+    return np.array(response)
+
+
+def generalized_kernel(f, g, templates, kernel, maps, pooling="max", hop=1, measures=()):
+    """K̃ of two images or patches of one size, def. 3.1: the product of Φ(Ñ) over the lengths of both.
+
+    Φ is applied to responses of length 1, since sec. 5 takes it from the normalized kernel K̂.
+    """
+    if not templates:
+        return kernel(f, g)
+    change = maps.get(len(templates), lambda vector: vector)
+    responses = [generalized_response([image], templates, kernel, maps, pooling, hop, measures) for image in (f, g)]
+    return inner_kernel(*(change(at_length_one(response)) for response in responses))
 
 
 # --- tangents: [Simard98] and [Pozdnoukhov04] word for word, one pair of images at a time -----------------------------
@@ -708,7 +744,25 @@ def tangent_overlap_kernel(x, y, of_x, of_y, sigma, gamma_w, rho):
     return math.exp(log_overlap(x, y, of_x, of_y, sigma, gamma_w, rho) - own / 2)
 
 
-def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, reach=9.0, n=201):
+def log_overlap_of_sums(x, y, of_x, of_y, sigma, gamma_w, eta):
+    """log ∫ K_s(z, x) K_s(z, y) dz, eq. (10) with ρ = 1: every term of both products of eq. (8), by N x N matrices."""
+    terms = []
+    for A in itertools.product([False, True], repeat=len(of_x)):
+        for B in itertools.product([False, True], repeat=len(of_y)):
+            ours, theirs = (list(itertools.compress(tangents, some)) for tangents, some in ((of_x, A), (of_y, B)))
+            log_weight = (len(A) + len(B) - sum(A) - sum(B)) * math.log(eta)
+            terms.append(log_weight + log_overlap(x, y, ours, theirs, sigma, gamma_w, 1.0))
+    return float(np.logaddexp.reduce(terms))
+
+
+def tangent_overlap_of_sums(x, y, of_x, of_y, sigma, gamma_w, eta):
+    """K_B of eq. (10) with ρ = 1 and η > 0, normalised by K_B(x, x) and K_B(y, y)."""
+    own = log_overlap_of_sums(x, x, of_x, of_x, sigma, gamma_w, eta)
+    own += log_overlap_of_sums(y, y, of_y, of_y, sigma, gamma_w, eta)
+    return math.exp(log_overlap_of_sums(x, y, of_x, of_y, sigma, gamma_w, eta) - own / 2)
+
+
+def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, eta=0.0, reach=9.0, n=201):
     """The integral of eq. (10) in the plane, as a sum of eq. (8) over a fine grid around x and y."""
     side = np.linspace(-reach, reach, n)
     centre = (x + y) / 2
@@ -717,10 +771,10 @@ def integrate_overlap(x, y, of_x, of_y, sigma, gamma_w, rho, reach=9.0, n=201):
     for point, tangents in ((x, of_x), (y, of_y)):
         r = grid - point
         squared = (r**2).sum(axis=-1)
-        exponent = squared / (2 * sigma**2)
+        density = np.exp(-squared / (2 * sigma**2))
         for tangent in tangents:
-            exponent += (squared - (r @ tangent) ** 2 / (tangent @ tangent)) / (2 * gamma_w**2)
-        values *= np.exp(-rho * exponent)
+            density *= eta + np.exp(-(squared - (r @ tangent) ** 2 / (tangent @ tangent)) / (2 * gamma_w**2))
+        values *= density**rho
     return float(values.sum() * (side[1] - side[0]) ** 2)
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from experiments import tangent_digits, tangent_faces
+from experiments import tangent_digits, tangent_faces, tangent_images
 from experiments.tangent_digits import METHODS, DistanceSVM, KernelSVM, Nearest, Trial
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.transformations import Identity, Shifts
+from tests.tangents.toys import Blobs, rows_and_tangents
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -88,6 +89,56 @@ def test_a_grid_holds_multiples_of_what_auto_finds(bars):
     kernels = list(KernelSVM(kernel, sigma=(1.0, 2.0), gamma_w=(0.5,))._kernels(bars.training))
     assert [tried.sigma_ / found.sigma_ for tried in kernels] == pytest.approx([1, 2])
     assert [tried.gamma_w_ / found.gamma_w_ for tried in kernels] == pytest.approx([0.5, 0.5])
+
+
+def test_the_papers_row_searches_sigma_only_and_ties_gamma_w_to_it(bars):
+    paper, make = METHODS["tangent vectors, sum, rotations and scales"]
+    method = make()
+    assert paper == 9.7
+    assert list(method.grid) == ["sigma"]
+    kernels = list(method._kernels(bars.training))
+    assert len({kernel.sigma_ for kernel in kernels}) == len(kernels) > 3
+    for kernel in kernels:
+        assert kernel.form == "sum"
+        assert kernel.gamma_w_ == kernel.sigma_
+        _, tangents = rows_and_tangents(bars.training, kernel.transformations, "difference", blur=0)
+        assert kernel.gamma_r_ == pytest.approx(np.sqrt((tangents**2).sum(axis=2).mean()))
+
+
+class TestMovedImages:
+    """[Pozdnoukhov04] fig. 2."""
+
+    blobs = np.stack([Blobs(seed).draw() for seed in range(2)])
+
+    def test_gradients_are_right_for_small_rotations_of_smooth_images_in_both_directions(self):
+        for angle, limit in ((4.0, 25), (20.0, 1000)):
+            rotated = tangent_images.rotate_both_ways(self.blobs, angle)
+            moved = tangent_images.move_by_gradients(self.blobs, angle, 0.5)
+            error = tangent_images.measure(self.blobs, rotated, moved)
+            backwards = tangent_images.measure(self.blobs, rotated, moved[:, ::-1])
+            assert error < limit
+            assert error < backwards / 2
+        assert error > 30  # of 20°
+
+    def test_differences_are_exact_at_their_own_step_and_a_mixture_on_the_way(self):
+        rotated = tangent_images.rotate_both_ways(self.blobs, 10)
+        np.testing.assert_allclose(tangent_images.move_by_differences(self.blobs, 10), rotated, atol=1e-6)
+        halfway = (self.blobs[:, None] + rotated) / 2
+        np.testing.assert_allclose(tangent_images.move_by_differences(self.blobs, 5), halfway, atol=1e-6)
+
+    def test_an_image_that_is_not_moved_misses_all_of_the_movement(self):
+        rotated = tangent_images.rotate_both_ways(self.blobs, 5)
+        still = np.repeat(self.blobs[:, None], 2, axis=1)
+        assert tangent_images.measure(self.blobs, rotated, still) == pytest.approx(100)
+        assert tangent_images.measure(self.blobs, rotated, rotated) == 0
+
+    def test_nobody_is_in_two_runs(self):
+        labels = np.arange(165) % 15
+        runs = tangent_images.draw_runs(labels, 5, seed=1)
+        assert sorted(np.concatenate(runs)) == list(range(165))
+        assert [len(np.unique(labels[run])) for run in runs] == [3] * 5
+        with pytest.raises(ValueError, match="at most 5.*got 6"):
+            tangent_images.draw_runs(labels, 6, seed=1)
 
 
 def test_distances_of_a_split_are_those_of_its_images():

@@ -515,6 +515,7 @@ class TestMistakes:
 
     def test_layers_keep_what_they_are_given(self):
         names = inspect.signature(Layer).parameters
-        layer = Layer((3, 4), 10, "pca", 5)
-        assert layer.get_params() == dict(zip(names, ((3, 4), 10, "pca", 5), strict=True))
+        values = ((3, 4), 10, "pca", 5, False, [[1, 2]])
+        layer = Layer(*values)
+        assert layer.get_params() == dict(zip(names, values, strict=True))
         assert clone(layer).get_params() == layer.get_params()

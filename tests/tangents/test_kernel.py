@@ -1,12 +1,14 @@
 """The kernels of [Pozdnoukhov04] are its equations, and kernels."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
-from invariance.tangents import TangentVectorKernel, points
+from invariance.tangents import TangentVectorKernel, overlap, points
 from invariance.transformations import Brightness, Custom, Identity, Rotations, Shifts
 from tests import reference
 from tests.tangents.toys import draw_smooth, rows_and_tangents
@@ -34,7 +36,8 @@ def literal(
     for i, j in np.ndindex(K.shape):
         x, y, of_x, of_y = rows[i], cols[j], of_rows[i], of_cols[j]
         if form == "distribution":
-            K[i, j] = reference.tangent_overlap_kernel(x, y, of_x, of_y, sigma, gamma_w, rho)
+            twin, last = (reference.tangent_overlap_of_sums, eta) if eta else (reference.tangent_overlap_kernel, rho)
+            K[i, j] = twin(x, y, of_x, of_y, sigma, gamma_w, last)
             continue
         kernel, widths = {
             "product": (reference.tangent_product_kernel, (sigma, gamma_w, eta)),
@@ -88,21 +91,79 @@ PLANE = {
 }
 
 
-@pytest.mark.parametrize("rho", [0.5, 1.0, 2.3])
+@pytest.mark.parametrize(("rho", "eta"), [(0.5, 0.0), (1.0, 0.0), (2.3, 0.0), (1.0, 1e-3), (1.0, 0.4), (1.0, 1.0)])
 @pytest.mark.parametrize("functions", PLANE.values(), ids=PLANE.keys())
-def test_the_closed_form_is_the_integral(functions, rho):
-    """Eq. (12) against a sum over the plane of eq. (10), for images of two pixels."""
+def test_the_closed_form_is_the_integral(functions, rho, eta):
+    """Eq. (12), and its counterpart with eta, against a sum over the plane of eq. (10), for images of two pixels."""
     images = np.array([[[0.3, -0.2]], [[1.1, 0.5]], [[-0.4, 0.9]]])
-    phi = Custom(functions)
-    kernel = TangentVectorKernel(phi, form="distribution", rho=rho, sigma=1.1, gamma_w=0.8, gamma_r=1.0, blur=0)
+    phi, widths = Custom(functions), {"sigma": 1.1, "gamma_w": 0.8, "gamma_r": 1.0}
+    kernel = TangentVectorKernel(phi, form="distribution", rho=rho, eta=eta, blur=0, **widths)
     rows, tangents = rows_and_tangents(images, phi, "difference", blur=0)
     overlaps = np.empty((3, 3))
     for i, j in np.ndindex(3, 3):
-        overlaps[i, j] = reference.integrate_overlap(rows[i], rows[j], tangents[i], tangents[j], 1.1, 0.8, rho)
-        in_matrices = reference.log_overlap(rows[i], rows[j], tangents[i], tangents[j], 1.1, 0.8, rho)
+        pair = (rows[i], rows[j], tangents[i], tangents[j], 1.1, 0.8)
+        overlaps[i, j] = reference.integrate_overlap(*pair, rho, eta)
+        in_matrices = reference.log_overlap_of_sums(*pair, eta) if eta else reference.log_overlap(*pair, rho)
         assert np.log(overlaps[i, j]) == pytest.approx(in_matrices, abs=1e-6)
     own = np.sqrt(np.diag(overlaps))
     np.testing.assert_allclose(kernel(images), overlaps / np.outer(own, own), rtol=1e-6)
+    without = TangentVectorKernel(phi, form="distribution", rho=rho, eta=1.0 - eta if eta else 0.0, blur=0, **widths)
+    if eta not in (0.0, 1.0):
+        assert np.abs(kernel(images) - without(images)).max() > 1e-3
+
+
+class TestDistributionWithEta:
+    form: ClassVar = {"form": "distribution", "rho": 1.0, "eta": 1e-3}
+
+    @pytest.mark.parametrize("phi", [SETS["steps"], SETS["mixed"]], ids=["steps", "mixed"])
+    def test_it_is_the_sum_of_all_terms_for_every_pair(self, phi):
+        """Of 4^J terms: the slow twin has them all, by N x N matrices."""
+        images, others = draw_smooth(3, (5, 5)), draw_smooth(2, (5, 5), seed=1)
+        kernel = TangentVectorKernel(phi, **self.form, **WIDTHS)
+        expected = literal(images, others, sides="two", phi=phi, **self.form)
+        np.testing.assert_allclose(kernel(images, others), expected, rtol=1e-9)
+        np.testing.assert_allclose(kernel(others, images), expected.T, rtol=1e-9)
+        assert np.ptp(np.log(expected)) > 0.1
+        K = kernel(images)
+        np.testing.assert_array_equal(K, K.T)
+        np.testing.assert_array_equal(np.diag(K), kernel.diag(images))
+        np.testing.assert_allclose(K, kernel(images, images), rtol=1e-12)
+
+    def test_a_vanishing_eta_is_none(self):
+        """In few pixels, where terms with tangents have weight."""
+        images = draw_smooth(5, (3, 3))
+        given = {"form": "distribution", "rho": 1, "sigma": 3.0, "gamma_w": 4.0, "blur": 0}
+        none = TangentVectorKernel(Shifts(1), **given)(images)
+        np.testing.assert_allclose(TangentVectorKernel(Shifts(1), eta=1e-12, **given)(images), none, rtol=1e-9)
+        assert np.abs(TangentVectorKernel(Shifts(1), eta=0.5, **given)(images) - none).max() > 1e-2
+
+    def test_in_many_pixels_the_terms_without_tangents_are_all_there_is(self):
+        """Eq. (8) as a density lies where it has no tangents, unless gamma_w is larger by √N."""
+        images = draw_smooth(4, (40, 40))
+        given = {"form": "distribution", "rho": 1, "eta": 0.3, "sigma": 20.0, "blur": 0}
+        gaussian = RBF(20.0 * np.sqrt(2))(images.reshape(4, -1))
+        np.testing.assert_allclose(TangentVectorKernel(gamma_w=20.0, **given)(images), gaussian, rtol=1e-10)
+        wide = TangentVectorKernel(gamma_w=20.0 * 40, **given)(images)
+        assert np.abs(wide - gaussian).max() > 1e-4
+
+    def test_terms_that_are_left_out_do_not_matter(self, monkeypatch):
+        images = draw_smooth(4, (6, 7), seed=4)
+        kernel = TangentVectorKernel(form="distribution", rho=1, eta=0.3, sigma=5.0, gamma_w=1.5)
+        counts = []
+        for negligible in (overlap.NEGLIGIBLE, -np.inf):
+            monkeypatch.setattr(overlap, "NEGLIGIBLE", negligible)
+            pairs = overlap.Pairs(kernel._points(images), kernel._points(images), 1.5)
+            counts.append((len(list(overlap._terms(pairs, 5.0, 1.5, 0.3, 0.0))), kernel(images)))
+        (few, K), (everything, whole) = counts
+        assert few < everything == 4**6
+        np.testing.assert_allclose(K, whole, rtol=1e-12)
+
+    def test_it_is_positive_definite(self):
+        images = draw_smooth(20, (4, 4), seed=2)
+        kernel = TangentVectorKernel(Shifts(1), form="distribution", rho=1, eta=0.1).fit(images)
+        K = kernel(np.concatenate([images, images + 0.01 * draw_smooth(20, (4, 4), seed=3)]))
+        assert np.linalg.eigvalsh(K).min() > -1e-10
+        assert K.min() < 0.9
 
 
 @every_form
@@ -195,6 +256,9 @@ def test_automatic_widths_come_from_the_images():
     assert kernel.sigma_ == pytest.approx(np.median(pdist(rows)))
     assert kernel.gamma_w_ == pytest.approx(kernel.sigma_ * np.sqrt(6))
     assert kernel.gamma_r_ == pytest.approx(np.sqrt((tangents**2).sum(axis=2).mean()))
+    tied = TangentVectorKernel(gamma_w="sigma").fit(IMAGES)  # sec. 3.1
+    assert tied.gamma_w_ == tied.sigma_ == kernel.sigma_
+    assert TangentVectorKernel(sigma=2.0, gamma_w="sigma").fit(IMAGES).gamma_w_ == 2.0
     half = TangentVectorKernel(sigma=2.0).fit(IMAGES)
     assert (half.sigma_, half.gamma_w_) == (2.0, pytest.approx(2 * np.sqrt(6)))
     given = TangentVectorKernel(**WIDTHS).fit(IMAGES)
@@ -213,6 +277,9 @@ def test_automatic_widths_come_from_the_images():
         ("gamma_r must be a number .*got -2", {"form": "sum", "gamma_r": -2}),
         ("eta must be a number from 0 to 1; got 1.5", {"eta": 1.5}),
         ("rho must be a number .*got 0", {"form": "distribution", "rho": 0}),
+        ("closed form for rho=1 only; got rho=0.5. Set rho=1, or eta=0", {"form": "distribution", "eta": 0.2}),
+        ("form='sum'.* has no eta; got eta=0.2", {"form": "sum", "eta": 0.2}),
+        ("eta must be a number from 0 to 1; got -1", {"form": "distribution", "rho": 1, "eta": -1}),
         ("blur must be a number .*got -1", {"blur": -1}),
         ("method must be one of .*got 'exact'", {"method": "exact"}),
     ],

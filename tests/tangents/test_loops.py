@@ -85,13 +85,13 @@ def test_the_sum_form_is_equation_13(rng, J):
     np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("J", [0, 1, 3])
-def test_the_overlap_is_that_of_n_by_n_matrices(rng, J):
+@pytest.mark.parametrize(("J", "K"), [(0, 0), (1, 1), (3, 3), (0, 2), (3, 1), (1, 4)])
+def test_the_overlap_is_that_of_n_by_n_matrices(rng, J, K):
     _, _, r = differences(rng)
     gamma_w, sigma = 1.3, 1.7
-    tangents = [rng.standard_normal((n, J, D)) for n in (N, M)]
+    tangents = [rng.standard_normal((N, J, D)), rng.standard_normal((M, K, D))]
     S, T = (vectors / np.linalg.norm(vectors, axis=2, keepdims=True) / gamma_w for vectors in tangents)
-    a = 1 / sigma**2 + J / gamma_w**2
+    a, b = (1 / sigma**2 + count / gamma_w**2 for count in (J, K))
     quadratic, log_det = np.empty((N, M)), np.empty((N, M))
     overlap_exponents(
         (r**2).sum(axis=2),
@@ -101,12 +101,13 @@ def test_the_overlap_is_that_of_n_by_n_matrices(rng, J):
         S @ S.transpose(0, 2, 1),
         T @ T.transpose(0, 2, 1),
         a,
+        b,
         quadratic,
         log_det,
     )
     for i, j in np.ndindex(N, M):
         P, Q = (reference.tangent_precision(vectors, D, sigma, gamma_w) for vectors in (tangents[0][i], tangents[1][j]))
         assert quadratic[i, j] == pytest.approx(r[i, j] @ P @ np.linalg.solve(P + Q, Q @ r[i, j]), rel=1e-9)
-        # |P + Q| of N x N holds 2a for every direction without tangents.
-        expected = np.linalg.slogdet(P + Q)[1] - (D - 2 * J) * np.log(2 * a)
+        # |P + Q| of N x N holds a + b for every direction without tangents.
+        expected = np.linalg.slogdet(P + Q)[1] - (D - J - K) * np.log(a + b)
         assert log_det[i, j] == pytest.approx(expected, rel=1e-9, abs=1e-9)

@@ -22,12 +22,17 @@ BAND_BYTES = 256 * 2**20
 
 
 class Architecture(NamedTuple):
-    """What is known before anything is learned: patch sizes in ascending order, the hop, the p of the pooling."""
+    """What is known before anything is learned: patch sizes in ascending order, the hop, the p of the pooling.
+
+    The measure of a layer (rows, cols) is over the positions of its patches in those of the next layer, or in the
+    image; None is uniform.
+    """
 
     sizes: list[tuple[int, int]]
     hop: int
     p: float
     kernel: str | Callable
+    measures: list[np.ndarray | None]
 
 
 class Stage(NamedTuple):
@@ -39,30 +44,44 @@ class Stage(NamedTuple):
     filters: np.ndarray
     embedding: Any
     patch_kernel: PatchKernel | None
+    is_normalized: bool = False  # whether embedded vectors have length 1
 
     def compare(self, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
         """Return the layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""
         if self.patch_kernel is not None:
             return self.patch_kernel.compare(vectors, self.filters.T)
         out = scratch.array("responses", len(vectors), self.filters.shape[1])
-        return np.matmul(embed(vectors, self.embedding), self.filters, out=out)
+        return np.matmul(embed(vectors, self.embedding, self.is_normalized), self.filters, out=out)
 
 
-def embed(vectors: np.ndarray, embedding: Any) -> np.ndarray:
-    """Vectors (n, d) in the coordinates of a fitted embedding, if there is one: (n, k) float32."""
-    return vectors if embedding is None else np.asarray(embedding.transform(vectors), np.float32)
+def embed(vectors: np.ndarray, embedding: Any, is_normalized: bool) -> np.ndarray:
+    """Vectors (n, d) in the coordinates of a fitted embedding, if there is one: (n, k) float32.
+
+    They are scaled to length 1 where asked for, [Wibisono10] def. 3.1; vectors without an embedding have that length.
+    """
+    if embedding is None:
+        return vectors
+    embedded = np.ascontiguousarray(embedding.transform(vectors), np.float32)
+    if is_normalized:
+        normalize_rows(embedded)
+    return embedded
 
 
 def encode(
-    versions: Iterable[np.ndarray], architecture: Architecture, stages: Sequence[Stage], scratch: Scratch
+    versions: Iterable[np.ndarray],
+    shares: Sequence[float],
+    architecture: Architecture,
+    stages: Sequence[Stage],
+    scratch: Scratch,
 ) -> np.ndarray:
     """Encode an image by the normalised vector of its responses, pooled over its versions: (q,) float32.
 
-    The versions φ(f) of an image f are (h, w, c); an iterator holds one of them at a time. They all have the same
-    positions, so that pooling the pooled responses of each is pooling over versions and positions together.
+    The versions φ(f) of an image f are (h, w, c), with shares of the measure above 0; an iterator holds one of them at
+    a time. They all have the same positions, so that pooling the pooled responses of each is pooling over versions and
+    positions together, under the product of both measures.
     """
     parts = [_pool_positions(version, architecture, stages, scratch) for version in versions]
-    pooled = pool_parts(parts, [1] * len(parts), architecture.p)[None]
+    pooled = pool_parts(parts, shares, architecture.p)[None]
     normalize_rows(pooled)
     return pooled[0]
 
@@ -80,13 +99,18 @@ def _pool_positions(
     rows = (image.shape[0] - size[0]) // architecture.hop + 1
     n_bands = min(rows, _count_bands(image.shape, architecture, stages))
     edges = [rows * k // n_bands for k in range(n_bands + 1)]
-    parts, counts = [], []
+    measure = architecture.measures[len(stages) - 1]
+    parts, shares = [], []
     for begin, end in pairwise(edges):
+        weights = None if measure is None else measure[begin:end].ravel()
+        share = end - begin if weights is None else weights.sum()
+        if share == 0:
+            continue
         first, last = architecture.hop * begin, architecture.hop * (end - 1) + size[0]
         responses = _respond(image[first:last], architecture, stages, scratch)
-        parts.append(pool_all(responses.reshape(-1, responses.shape[2]), architecture.p))
-        counts.append(end - begin)
-    return pool_parts(parts, counts, architecture.p)
+        parts.append(pool_all(responses.reshape(-1, responses.shape[2]), architecture.p, weights))
+        shares.append(share)
+    return pool_parts(parts, shares, architecture.p)
 
 
 def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Stage], scratch: Scratch) -> np.ndarray:
@@ -94,12 +118,13 @@ def _respond(image: np.ndarray, architecture: Architecture, stages: Sequence[Sta
     hop = architecture.hop
     vectors = describe_patches(image, architecture.sizes[0], hop, architecture.kernel, scratch)
     responses = _compare_grid(stages[0], vectors, scratch)
-    for stage, (smaller, size) in zip(stages[1:], pairwise(architecture.sizes[: len(stages)]), strict=True):
+    sizes, measures = pairwise(architecture.sizes[: len(stages)]), architecture.measures[: len(stages) - 1]
+    for stage, (smaller, size), measure in zip(stages[1:], sizes, measures, strict=True):
         window = ((size[0] - smaller[0]) // hop + 1, (size[1] - smaller[1]) // hop + 1)
         rows, cols = (image.shape[0] - size[0]) // hop + 1, (image.shape[1] - size[1]) // hop + 1
         # Where the hop does not divide the difference of two sizes, the last patches would reach beyond the image.
         inside = responses[: rows + window[0] - 1, : cols + window[1] - 1]
-        vectors = pool(inside, window, architecture.p, scratch)
+        vectors = pool(inside, window, architecture.p, scratch, measure)
         normalize_rows(vectors.reshape(-1, vectors.shape[2]))
         responses = _compare_grid(stage, vectors, scratch)
     return responses

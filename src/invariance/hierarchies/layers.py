@@ -27,13 +27,23 @@ class Layer(BaseEstimator):
         scikit-learn transformer is accepted.
     n_components : int or None, default=None
         Number of components of "pca" (None means 25) and "kpca" (None means 150).
+    normalize : bool, default=True
+        Whether embedded vectors are scaled to length 1, as [Wibisono10] def. 3.1 does. False keeps the lengths that
+        the embedding gives them, which for "pca" is the truncated kernel of sec. 5.
+    measure : array-like of shape (rows, cols) or None, default=None
+        Measure ρ_H, [Wibisono10] sec. 3: relative weights of the positions of this layer's patches inside a patch of
+        the next layer, or inside the image for the last layer; there are (side of the larger - side of the
+        smaller) // hop + 1 rows and columns. The mean and the p-norm are weighted by it; the maximum leaves out
+        positions of weight 0. None weighs all positions alike.
     """
 
-    def __init__(self, size, n_templates=500, embedding=None, n_components=None):
+    def __init__(self, size, n_templates=500, embedding=None, n_components=None, normalize=True, measure=None):
         self.size = size
         self.n_templates = n_templates
         self.embedding = embedding
         self.n_components = n_components
+        self.normalize = normalize
+        self.measure = measure
 
 
 class PrincipalSubspace(TransformerMixin, BaseEstimator):
@@ -106,20 +116,27 @@ class GaussianSubspace(TransformerMixin, BaseEstimator):
         return rbf_kernel(X, self.vectors_, self.gamma_).astype(np.float32, copy=False) @ self.weights_
 
 
-def make_embedding(layer: Layer) -> Any:
-    """Return the unfitted feature map of a layer, or None."""
-    if layer.embedding is None:
-        if layer.n_components is not None:
-            raise ValueError(f"n_components={layer.n_components} needs an embedding: 'pca' or 'kpca'; got None.")
+def make_embedding(embedding: Any, n_components: Any) -> Any:
+    """Return the unfitted feature map of a layer or of the whole image, or None."""
+    if embedding is None:
+        if n_components is not None:
+            raise ValueError(f"n_components={n_components} needs an embedding: 'pca' or 'kpca'; got None.")
         return None
-    if isinstance(layer.embedding, str):
+    if isinstance(embedding, str):
         kinds = {"pca": PrincipalSubspace, "kpca": GaussianSubspace}
-        if layer.embedding not in kinds:
-            raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {layer.embedding!r}.")
-        kind = kinds[layer.embedding]
-        return kind() if layer.n_components is None else kind(check_count("n_components", layer.n_components))
-    if layer.n_components is not None:
-        raise ValueError(f"n_components={layer.n_components} is for 'pca' and 'kpca'; set it in {layer.embedding!r}.")
-    if not hasattr(layer.embedding, "transform"):
-        raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {layer.embedding!r}.")
-    return clone(layer.embedding)
+        if embedding not in kinds:
+            raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {embedding!r}.")
+        kind = kinds[embedding]
+        return kind() if n_components is None else kind(check_count("n_components", n_components))
+    if n_components is not None:
+        raise ValueError(f"n_components={n_components} is for 'pca' and 'kpca'; set it in {embedding!r}.")
+    if not hasattr(embedding, "transform"):
+        raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {embedding!r}.")
+    return clone(embedding)
+
+
+def check_normalize(normalize: Any) -> bool:
+    """Return whether embedded vectors are normalized."""
+    if not isinstance(normalize, bool | np.bool_):
+        raise ValueError(f"normalize must be True or False; got {normalize!r}.")
+    return bool(normalize)

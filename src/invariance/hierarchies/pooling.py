@@ -1,4 +1,8 @@
-"""Pooling of responses by the maximum, the mean or the p-norm, [Wibisono10] sec. 3."""
+"""Pooling of responses by the maximum, the mean or the p-norm under a measure ρ_H, [Wibisono10] sec. 3.
+
+The mean is ∫F(h) dρ_H(h), the p-norm (∫|F(h)|^p dρ_H(h))^(1/p). The norm in L^∞(H, ρ_H) is the largest value where the
+measure is positive. Without a measure all of H counts alike.
+"""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -18,9 +22,28 @@ def check_pooling(pooling: Any) -> float:
     raise ValueError(f"pooling must be 'max', 'mean' or a number p of at least 1; got {pooling!r}.")
 
 
-def pool(values: np.ndarray, window: tuple[int, int], p: float, scratch: Scratch) -> np.ndarray:
-    """Pool values (r, c, q) over every window (wr, wc) of the grid: (r - wr + 1, c - wc + 1, q) float32."""
+def check_measure(name: str, measure: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return a measure over `shape` divided by its sum, or None, which is uniform."""
+    if measure is None:
+        return None
+    weights = np.asarray(measure, np.float64)
+    if weights.shape != shape:
+        raise ValueError(f"{name} must have one weight for each of {shape} places; got shape {weights.shape}.")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"{name} must be finite, nowhere negative and somewhere positive; got {measure!r}.")
+    return weights / weights.sum()
+
+
+def pool(
+    values: np.ndarray, window: tuple[int, int], p: float, scratch: Scratch, measure: np.ndarray | None = None
+) -> np.ndarray:
+    """Pool values (r, c, q) over every window (wr, wc) of the grid: (r - wr + 1, c - wc + 1, q) float32.
+
+    A `measure` (wr, wc) over the places of a window takes as many passes over the values as it has positive weights.
+    """
     rows, cols, q = values.shape
+    if measure is not None:
+        return _pool_measured(values, p, measure)
     if window == (rows, cols):
         return pool_all(values.reshape(-1, q), p).reshape(1, 1, q)
     if p == np.inf:
@@ -34,20 +57,37 @@ def pool(values: np.ndarray, window: tuple[int, int], p: float, scratch: Scratch
     return _root(means, p)
 
 
-def pool_all(values: np.ndarray, p: float) -> np.ndarray:
-    """Pool values (n, q) over all n: (q,) float32."""
+def pool_all(values: np.ndarray, p: float, measure: np.ndarray | None = None) -> np.ndarray:
+    """Pool values (n, q) over all n under a measure (n,), whatever its sum: (q,) float32."""
     if p == np.inf:
-        return values.max(axis=0)
-    return _root(_raised(values, p).mean(axis=0), p)
+        return values.max(axis=0) if measure is None else values[measure > 0].max(axis=0)
+    if measure is None:
+        return _root(_raised(values, p).mean(axis=0), p)
+    return _root(np.average(_raised(values, p), axis=0, weights=measure), p)
 
 
-def pool_parts(parts: Sequence[np.ndarray], counts: Sequence[int], p: float) -> np.ndarray:
-    """Pool parts (q,), each pooled over a number of values proportional to its count: (q,) float32."""
+def pool_parts(parts: Sequence[np.ndarray], shares: Sequence[float], p: float) -> np.ndarray:
+    """Pool parts (q,), each pooled over a share of the measure, or of the number of values, above 0: (q,) float32."""
     if len(parts) == 1:
         return parts[0]
     if p == np.inf:
         return np.max(parts, axis=0)
-    return _root(np.average(_raised(np.array(parts), p), axis=0, weights=counts), p)
+    return _root(np.average(_raised(np.array(parts), p), axis=0, weights=shares), p)
+
+
+def _pool_measured(values: np.ndarray, p: float, measure: np.ndarray) -> np.ndarray:
+    """Pool values (r, c, q) over every window of the grid, one place of the window after another."""
+    rows, cols = values.shape[0] - measure.shape[0] + 1, values.shape[1] - measure.shape[1] + 1
+    places = [(i, j) for i, j in np.ndindex(measure.shape) if measure[i, j] > 0]
+    if p == np.inf:
+        largest = np.full((rows, cols, values.shape[2]), -np.inf, np.float32)
+        for i, j in places:
+            np.maximum(largest, values[i : i + rows, j : j + cols], out=largest)
+        return largest
+    raised, total = _raised(values, p), np.zeros((rows, cols, values.shape[2]))
+    for i, j in places:
+        total += measure[i, j] * raised[i : i + rows, j : j + cols]
+    return _root(total, p)
 
 
 def _raised(values: np.ndarray, p: float) -> np.ndarray:

@@ -8,13 +8,14 @@ H holds the translations of a patch inside the next larger one. For the whole im
 rotations and scalings besides translations, and sec. 4.1 describes the invariance that pooling over them builds in.
 With H = {h∘φ}, N_Sq(f)(t) is the maximum over φ in Φ and all positions of φ(f). If Φ is a group of images, {φ∘ψ} = Φ
 for every ψ in Φ, and so N_Sq(ψ(f)) = N_Sq(f) for every pooling.
-The maximum may be another pooling (sec. 3), and the vectors N̂ may be embedded before they are compared (sec. 5).
+The maximum may be another pooling under a measure ρ_H over H (sec. 3). The vectors N̂ may be embedded by Φ_m before
+they are compared, up to those of the whole image (def. 3.1, sec. 5); Φ_m and Φ have nothing but their letter in common.
 What the kernel on the smallest patches is invariant to, all layers are, if it maps patches to patches (prop. 4.1).
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -26,9 +27,9 @@ from invariance._core.randomness import make_rng
 from invariance.hierarchies._jit import Scratch
 from invariance.hierarchies.encoding import Architecture, Stage, describe_image, embed, encode
 from invariance.hierarchies.initial import check_kernel, learn_patch_kernel
-from invariance.hierarchies.layers import Layer, make_embedding
-from invariance.hierarchies.pooling import check_pooling
-from invariance.hierarchies.templates import check_attention, check_shares, draw_templates
+from invariance.hierarchies.layers import Layer, check_normalize, make_embedding
+from invariance.hierarchies.pooling import check_measure, check_pooling
+from invariance.hierarchies.templates import check_attention, check_shares, draw_images, draw_templates
 from invariance.images import validate_images
 from invariance.transformations import Operators, TransformationSet
 
@@ -36,6 +37,16 @@ from invariance.transformations import Operators, TransformationSet
 N_PER_TASK = 64
 # [Wibisono10] sec. 6.1: patches of 12 and 20 pixels in images of 28.
 DEFAULT_SHARES = (3 / 7, 5 / 7)
+
+
+class Member(NamedTuple):
+    """A member of Φ, None for the identity, and its share of the measure."""
+
+    operator: Operators | None
+    share: float
+
+
+AS_IT_IS = Member(None, 1.0)
 
 
 class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -59,7 +70,17 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Transformations Φ of the whole image that the response pools over besides translations. If they form a group
         on images of this shape (quarter turns, reflections and their products), the response is exactly invariant to
         them, up to rounding. Any set is accepted, also one that is not linear. `transform` takes as many times longer
-        as Φ has members; `fit` takes no longer. None means none.
+        as Φ has members; `fit` takes no longer, unless there is an `embedding`. None means none.
+    measure : array-like of shape (n_members,) or None, default=None
+        Measure ρ_H over the members of Φ, the identity first: relative weights in the mean and the p-norm; the maximum
+        leaves out members of weight 0. None weighs all alike; other measures give up the exact invariance to a group.
+        Measures over positions are parameters of the layers.
+    embedding : {"pca", "kpca"}, transformer or None, default=None
+        Feature map Φ_n of the responses of whole images, [Wibisono10] def. 3.1. It is fitted to the responses of as
+        many training images as the last layer has templates; what it returns is scaled to length 1. The choices are
+        those of a `Layer`.
+    n_components : int or None, default=None
+        Number of components of `embedding`, as in a `Layer`.
     image_shape : tuple of int or None, default=None
         Shape (h, w) or (h, w, c) of the images in flat rows.
     n_jobs : int or None, default=None
@@ -74,7 +95,9 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     stages_ : list of Stage
         Encoded templates and fitted embedding of each layer.
     architecture_ : Architecture
-        Sizes of patches, hop, pooling and kernel.
+        Sizes of patches, hop, pooling, kernel and measures over positions.
+    embedding_ : object
+        Fitted feature map of the responses of whole images, or None.
     image_shape_ : tuple of int
         Shape of the training images.
     n_features_in_ : int
@@ -83,8 +106,9 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     Notes
     -----
     Differs from [Wibisono10]: all positions of an image share the work on the small patches, as in a convolution; a
-    blank patch, whose kernel with itself is 0, responds 0 to every template; vectors keep the length that an embedding
-    gives them; Φ acts on the whole image only, so that templates of inner layers are not transformed.
+    blank patch, whose kernel with itself is 0, responds 0 to every template; feature maps are applied to responses of
+    length 1, as sec. 5 derives them; the smallest patches may be embedded too, which def. 3.1 does not do; Φ acts on
+    the whole image only, so that templates of inner layers are not transformed.
     """
 
     def __init__(
@@ -94,6 +118,9 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         pooling="max",
         hop=1,
         transformations=None,
+        measure=None,
+        embedding=None,
+        n_components=None,
         image_shape=None,
         n_jobs=None,
         random_state=None,
@@ -103,6 +130,9 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.pooling = pooling
         self.hop = hop
         self.transformations = transformations
+        self.measure = measure
+        self.embedding = embedding
+        self.n_components = n_components
         self.image_shape = image_shape
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -128,7 +158,8 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         images = _with_channels(validate_images(self, X, self.image_shape, reset=True))
         layers = self._layers()
         self.architecture_ = self._architecture(layers)
-        self._other_members()  # a wrong parameter of Φ is an error before anything is computed
+        members = self._members()  # a wrong parameter is an error before anything is computed
+        embedding = make_embedding(self.embedding, self.n_components)
         shares = check_shares("sample_weight", sample_weight, len(images))
         attention = check_attention(attention, images.shape)
         rng = make_rng(self.random_state)
@@ -138,6 +169,11 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             n_templates = check_count("n_templates", layer.n_templates)
             self.templates_.append(draw_templates(images, size, n_templates, rng, shares, attention))
             self.stages_.append(self._learn_stage(layer, self.templates_[-1]))
+        if embedding is not None:
+            some = draw_images(images, layers[-1].n_templates, rng, shares)
+            with one_blas_thread():
+                embedding.fit(self._encode(some, self.stages_, members, "encoding training images"))
+        self.embedding_ = embedding
         return self
 
     def transform(self, X) -> np.ndarray:
@@ -151,20 +187,22 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Returns
         -------
         responses : ndarray of shape (n, q), float64
-            Rows of length 1; 0 where nothing responds, as for a blank image with kernel="inner". The derived kernel of
-            two images is the product of their rows. Rows of different images agree in about six digits, which is why
+            Rows of length 1; 0 where nothing responds, as for a blank image with kernel="inner"; q is the number of
+            templates, or of components with an `embedding`. The derived kernel of two images is the product of their
+            rows. Rows of different images agree in about six digits, which is why
             they are in double precision.
         """
         check_is_fitted(self)
         images = _with_channels(validate_images(self, X, self.image_shape, reset=False))
-        responses = self._encode(images, self.stages_, self._other_members(), "encoding images").astype(np.float64)
+        rows = self._encode(images, self.stages_, self._members(), "encoding images", self.embedding_)
+        responses = rows.astype(np.float64)
         lengths = np.linalg.norm(responses, axis=1, keepdims=True)
         return responses / np.where(lengths > 0, lengths, 1)
 
     def _learn_stage(self, layer: Layer, templates: np.ndarray) -> Stage:
         """Encode the templates of a layer by the stages below it, and fit its embedding."""
-        vectors = self._encode(templates, self.stages_, [], "encoding templates")
-        embedding = make_embedding(layer)
+        vectors = self._encode(templates, self.stages_, [AS_IT_IS], "encoding templates")
+        embedding, is_normalized = make_embedding(layer.embedding, layer.n_components), check_normalize(layer.normalize)
         if not self.stages_ and self.architecture_.kernel not in ("inner", "histogram"):
             if embedding is not None:
                 raise ValueError(
@@ -175,14 +213,15 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if embedding is not None:
             with one_blas_thread():
                 embedding.fit(vectors)
-        return Stage(np.ascontiguousarray(embed(vectors, embedding).T), embedding, None)
+        embedded = embed(vectors, embedding, is_normalized)
+        return Stage(np.ascontiguousarray(embedded.T), embedding, None, is_normalized)
 
     def _encode(
-        self, images: np.ndarray, stages: Sequence[Stage], members: Sequence[Operators], label: str
+        self, images: np.ndarray, stages: Sequence[Stage], members: Sequence[Member], label: str, embedding: Any = None
     ) -> np.ndarray:
-        """Encode images by the given stages, pooled over the images and their transformed versions: (n, q)."""
+        """Encode images by the given stages, pooled over their transformed versions, then embed them: (n, q)."""
         parts = [images[start : start + N_PER_TASK] for start in range(0, len(images), N_PER_TASK)]
-        work = partial(_encode_some, self.architecture_, stages, members)
+        work = partial(_encode_some, self.architecture_, stages, members, embedding)
         return np.concatenate(list(iterate_jobs(work, parts, self.n_jobs, label)))
 
     def _layers(self) -> list[Layer]:
@@ -204,18 +243,31 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     f"layers must grow from the smallest patches up to the image; got {smaller} before {tuple(size)}."
                 )
         hop = check_count("hop", self.hop)
-        return Architecture(sizes, hop, check_pooling(self.pooling), check_kernel(self.kernel))
+        measures = []
+        for number, (layer, smaller, size) in enumerate(
+            zip(layers, sizes, [*sizes[1:], self.image_shape_[:2]], strict=True)
+        ):
+            shape = ((size[0] - smaller[0]) // hop + 1, (size[1] - smaller[1]) // hop + 1)
+            measures.append(check_measure(f"measure of layers[{number}]", layer.measure, shape))
+        return Architecture(sizes, hop, check_pooling(self.pooling), check_kernel(self.kernel), measures)
 
-    def _other_members(self) -> list[Operators]:
-        """All members of Φ but the identity, each as an operator of its own, so that one is applied at a time."""
+    def _members(self) -> list[Member]:
+        """The members of Φ with a share of the measure, each as an operator of its own: one is applied at a time."""
         if self.transformations is None:
-            return []
+            if self.measure is not None:
+                raise ValueError(
+                    f"measure needs transformations to weigh; got {self.measure!r} and no transformations."
+                )
+            return [AS_IT_IS]
         if not isinstance(self.transformations, TransformationSet):
             raise ValueError(
                 f"transformations must be a set such as Rotations(4), or None; got {self.transformations!r}."
             )
         members = self.transformations.operators(self.image_shape_).members
-        return [Operators([member], self.image_shape_) for member in members[1:]]
+        shares = check_measure("measure", self.measure, (len(members),))
+        operators = [None, *(Operators([member], self.image_shape_) for member in members[1:])]
+        weighed = zip(operators, np.ones(len(members)) if shares is None else shares, strict=True)
+        return [Member(operator, share) for operator, share in weighed if share > 0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -224,25 +276,34 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self):
-        return self.stages_[-1].filters.shape[1]
+        responses = np.zeros((1, self.stages_[-1].filters.shape[1]), np.float32)
+        return embed(responses, self.embedding_, False).shape[1]
 
 
 def _encode_some(
-    architecture: Architecture, stages: Sequence[Stage], members: Sequence[Operators], images: np.ndarray
+    architecture: Architecture,
+    stages: Sequence[Stage],
+    members: Sequence[Member],
+    embedding: Any,
+    images: np.ndarray,
 ) -> np.ndarray:
-    """Encode images (n, h, w, c), one after another: (n, q)."""
+    """Encode images (n, h, w, c), one after another, so that none depends on the others: (n, q)."""
     scratch = Scratch()
     if not stages:
         return np.array([describe_image(image, architecture, scratch) for image in images])
-    return np.array([encode(_versions(image, members), architecture, stages, scratch) for image in images])
+    shares = [member.share for member in members]
+    rows = [encode(_versions(image, members), shares, architecture, stages, scratch) for image in images]
+    return np.concatenate([embed(row[None], embedding, False) for row in rows])
 
 
-def _versions(image: np.ndarray, members: Sequence[Operators]) -> Iterator[np.ndarray]:
-    """Yield an image (h, w, c) and its transformed versions; members of Φ see a grey image without its channel axis."""
-    yield image
+def _versions(image: np.ndarray, members: Sequence[Member]) -> Iterator[np.ndarray]:
+    """Yield the transformed versions of an image (h, w, c); members of Φ see a grey image without its channel axis."""
     plain = image[..., 0] if image.shape[2] == 1 else image
     for member in members:
-        yield member.apply(plain[None])[0, 0].reshape(image.shape)
+        if member.operator is None:
+            yield image
+        else:
+            yield member.operator.apply(plain[None])[0, 0].reshape(image.shape)
 
 
 def _with_channels(images: np.ndarray) -> np.ndarray:

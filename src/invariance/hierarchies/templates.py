@@ -31,6 +31,14 @@ def draw_templates(
     return images[chosen[:, None, None], i, j]
 
 
+def draw_images(
+    images: np.ndarray, at_most: int, rng: np.random.Generator, image_shares: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw whole images, none twice, with the probabilities (n,) by which templates are drawn."""
+    n_possible = len(images) if image_shares is None else np.count_nonzero(image_shares)
+    return images[rng.choice(len(images), min(at_most, n_possible), replace=False, p=image_shares)]
+
+
 def check_shares(name: str, weights: Any, n: int) -> np.ndarray | None:
     """Return weights (n,) divided by their sum."""
     if weights is None:

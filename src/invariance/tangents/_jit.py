@@ -84,48 +84,55 @@ def sum_form(squared, along, lengths, sigma, gamma_w, gamma_r, out):
 
 
 @njit(cache=True, nogil=True)
-def overlap_exponents(squared, crossed, on_rows, on_cols, grams_rows, grams_cols, a, quadratic, log_det):
-    """What depends on the pair in [Pozdnoukhov04] eq. (12), in terms of 2J x 2J matrices.
+def overlap_exponents(squared, crossed, on_rows, on_cols, grams_rows, grams_cols, a, b, quadratic, log_det):
+    """What depends on the pair in [Pozdnoukhov04] eq. (12), in terms of (J + K) x (J + K) matrices.
 
-    The precisions are P = a I - SᵀS, with the tangents S (J, d) of an image over gamma_w. For B = [S_x; S_y] it gives
-    rᵀ P_x (P_x + P_y)⁻¹ P_y r and log |2a I - B Bᵀ|. crossed (n, J, m, J) are S_x S_yᵀ, on_rows (m, n, J) are S_x r,
-    on_cols (n, m, J) are S_y r, the grams S Sᵀ (n, J, J) and (m, J, J).
+    The precisions are P = a I - SᵀS and Q = b I - TᵀT, with the tangents S (J, d) and T (K, d) of two images over
+    gamma_w. For B = [S; T] it gives rᵀ P (P + Q)⁻¹ Q r and log |(a + b) I - B Bᵀ|. crossed (n, J, m, K) are S Tᵀ,
+    on_rows (m, n, J) are S r, on_cols (n, m, K) are T r, the grams S Sᵀ (n, J, J) and T Tᵀ (m, K, K).
     """
-    n, J, m, _ = crossed.shape
-    system = np.empty((2 * J, 2 * J))
-    left, right = np.empty(2 * J), np.empty(2 * J)
+    n, J, m, K = crossed.shape
+    system = np.empty((J + K, J + K))
+    left, right = np.empty(J + K), np.empty(J + K)
     for i in range(n):
         for j in range(m):
-            inner = a * a * squared[i, j]
+            inner = a * b * squared[i, j]
             for k in range(J):
-                p, q = on_rows[j, i, k], on_cols[i, j, k]
-                inner -= a * (p * p + q * q)
-                left[k], left[J + k] = a * p, a * q
-                right[k], right[J + k] = a * p, a * q
+                p = on_rows[j, i, k]
+                inner -= b * p * p
+                left[k], right[k] = a * p, b * p
                 for e in range(J):
-                    inner += p * crossed[i, k, j, e] * on_cols[i, j, e]
                     left[k] -= grams_rows[i, k, e] * on_rows[j, i, e]
-                    left[J + k] -= crossed[i, e, j, k] * on_rows[j, i, e]
-                    right[k] -= crossed[i, k, j, e] * on_cols[i, j, e]
-                    right[J + k] -= grams_cols[j, k, e] * on_cols[i, j, e]
                     system[k, e] = -grams_rows[i, k, e]
-                    system[J + k, e] = -crossed[i, e, j, k]
+                for e in range(K):
+                    inner += p * crossed[i, k, j, e] * on_cols[i, j, e]
+                    right[k] -= crossed[i, k, j, e] * on_cols[i, j, e]
+                    system[J + e, k] = -crossed[i, k, j, e]
+                system[k, k] += a + b
+            for k in range(K):
+                q = on_cols[i, j, k]
+                inner -= a * q * q
+                left[J + k], right[J + k] = a * q, b * q
+                for e in range(J):
+                    left[J + k] -= crossed[i, e, j, k] * on_rows[j, i, e]
+                for e in range(K):
+                    right[J + k] -= grams_cols[j, k, e] * on_cols[i, j, e]
                     system[J + k, J + e] = -grams_cols[j, k, e]
-                system[k, k] += 2 * a
-                system[J + k, J + k] += 2 * a
+                system[J + k, J + k] += a + b
+            # Cholesky factor row by row, and the forward substitutions with it.
             solved, log_total = 0.0, 0.0
-            for b in range(2 * J):
-                for c in range(b):
+            for f in range(J + K):
+                for c in range(f):
                     for e in range(c):
-                        system[b, c] -= system[b, e] * system[c, e]
-                    system[b, c] /= system[c, c]
-                    system[b, b] -= system[b, c] * system[b, c]
-                    left[b] -= system[b, c] * left[c]
-                    right[b] -= system[b, c] * right[c]
-                system[b, b] = np.sqrt(system[b, b])
-                left[b] /= system[b, b]
-                right[b] /= system[b, b]
-                solved += left[b] * right[b]
-                log_total += 2 * np.log(system[b, b])
-            quadratic[i, j] = (inner + solved) / (2 * a)
+                        system[f, c] -= system[f, e] * system[c, e]
+                    system[f, c] /= system[c, c]
+                    system[f, f] -= system[f, c] * system[f, c]
+                    left[f] -= system[f, c] * left[c]
+                    right[f] -= system[f, c] * right[c]
+                system[f, f] = np.sqrt(system[f, f])
+                left[f] /= system[f, f]
+                right[f] /= system[f, f]
+                solved += left[f] * right[f]
+                log_total += 2 * np.log(system[f, f])
+            quadratic[i, j] = (inner + solved) / (a + b)
             log_det[i, j] = log_total

@@ -5,12 +5,7 @@ With r = x - x' and the unit tangents ℓ_j at x':
   one-sided   K_s(x, x') = exp(-|r|² / (2σ²)) Π_j (η + H(x|x', ℓ_j))                           eq. (8)
   two-sided   K_d(x, x') = (K_s(x, x') + K_s(x', x)) / 2                                       eq. (9)
   sum         K_s(x, x') = exp(-|r|² / (2σ²)) + Σ_j H(x|x', ℓ_j) exp(-|r - ℓ_j|² / (2γ_r²))     eq. (13)
-  distribution K_B(x', x'') = ∫ K_s(x, x')^ρ K_s(x, x'')^ρ dx with η = 0                       eq. (10)-(12)
-
-Differs from [Pozdnoukhov04]: eq. (12) takes the exponent of eq. (11) with a factor ½ that eq. (11) does not have; K_s
-is eq. (8), so the precision is P = (1/σ² + J/γ_w²) I - Σ ℓ_j ℓ_jᵀ / γ_w². K_B is normalised to K_B(x, x) = 1,
-without which (2π)^N overflows; it is computed in logarithms from J x J and 2J x 2J matrices (Woodbury's identity and
-the determinant lemma), never from N x N ones.
+  distribution K_B(x', x'') = ∫ K_s(x, x')^ρ K_s(x, x'')^ρ dx, see `overlap`                   eq. (10)-(12)
 """
 
 import numpy as np
@@ -19,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_number
 from invariance._core.kernels import LearnedKernel
 from invariance.images import validate_images
-from invariance.tangents._jit import overlap_exponents, product_form, sum_form
+from invariance.tangents._jit import product_form, sum_form
+from invariance.tangents.overlap import overlap, overlap_of_sums
 from invariance.tangents.points import (
     Points,
     coordinates_of_differences,
@@ -48,14 +44,17 @@ class TangentVectorKernel(LearnedKernel):
     sigma : float or {"auto", "median"}, default="auto"
         Width of the Gaussian. "median" is the median distance of the training images. "auto" is chosen by
         cross-validation from multiples of it in `TangentSVC`, which knows labels; otherwise it is "median".
-    gamma_w : float or "auto", default="auto"
-        Width of the region around the tangent; "auto" is sigma times √J for J tangents.
+    gamma_w : float or {"auto", "sigma"}, default="auto"
+        Width of the region around the tangent. "sigma" is sigma, as [Pozdnoukhov04] sec. 3.1 ties it; "auto" is sigma
+        times √J for J tangents, with which the J factors of the product weigh as much as one.
     gamma_r : float or "auto", default="auto"
         Length of the region around the tangent, for the sum; "auto" is the root mean square length of the tangents.
     eta : float, default=0.0
-        Part of a factor, from 0 to 1, that is left far from the tangent.
+        Part of a factor, from 0 to 1, that is left far from the tangent, for "product", and for "distribution" with
+        rho=1. There it takes up to 4^J terms for J tangents, but in images of many pixels those with tangents have no
+        weight, and the kernel is a Gaussian of width √2 sigma; see `invariance.tangents.overlap`.
     rho : float, default=0.5
-        Power of the densities; 0.5 is Bhattacharyya's.
+        Power of the densities of "distribution"; 0.5 is Bhattacharyya's.
     blur : float or "auto", default="auto"
         Standard deviation in pixels of a Gaussian blur of the images; "auto" is 0.8 if there are tangents, else 0.
     method : {"auto", "analytic", "difference"}, default="auto"
@@ -148,13 +147,13 @@ class TangentVectorKernel(LearnedKernel):
 
     def diag(self, X) -> np.ndarray:
         """Return the diagonal (n,) of the Gram matrix of X without computing it."""
-        check_choice("form", self.form, FORMS)
+        self._check_form()
         return self._diagonal(self._points(X), self._widths())
 
     def _gram(self, rows: Points, cols: Points | None, widths: Widths) -> np.ndarray:
         """Gram matrix of points, or of the points and themselves."""
         others = rows if cols is None else cols
-        form = check_choice("form", self.form, FORMS)
+        form = self._check_form()
         J = others.vectors.shape[1]
         if form == "distribution":
             K = self._all_pairs(self._overlap, rows, others, widths, 8 * (2 * J + 4) + 8 * J * J)
@@ -185,7 +184,7 @@ class TangentVectorKernel(LearnedKernel):
         if self.form == "distribution":
             return np.ones(n)
         if self.form == "product":
-            return np.full(n, (1 + check_number("eta", self.eta, 0, 1)) ** J)
+            return np.full(n, (1 + self.eta) ** J)
         return 1 + np.exp(-(points.lengths**2) / (2 * widths[2] ** 2)).sum(axis=1)
 
     def _points(self, X, with_tangents: bool = True) -> Points:
@@ -198,31 +197,30 @@ class TangentVectorKernel(LearnedKernel):
         along = coordinates_of_differences(X.rows, Y.rows, Y.vectors)
         out = np.empty_like(squared)
         if self.form == "product":
-            product_form(squared, along, sigma, gamma_w, check_number("eta", self.eta, 0, 1), out)
+            product_form(squared, along, sigma, gamma_w, float(self.eta), out)
         else:
             sum_form(squared, along, Y.lengths, sigma, gamma_w, gamma_r, out)
         return out
 
     def _overlap(self, X: Points, Y: Points, widths: Widths) -> np.ndarray:
-        """K_B(x_i, y_j), normalised."""
+        """K_B(x_i, y_j), normalized."""
         sigma, gamma_w, _ = widths
-        rho = check_number("rho", self.rho, 1e-6, 1e6)
-        n, J, d = X.vectors.shape
-        a = 1 / sigma**2 + J / gamma_w**2
-        S, T = (points.vectors / gamma_w for points in (X, Y))
-        grams_rows, grams_cols = S @ S.transpose(0, 2, 1), T @ T.transpose(0, 2, 1)
-        crossed = (S.reshape(n * J, d) @ T.reshape(-1, d).T).reshape(n, J, len(Y), J)
-        squared = squared_distances(X.rows, Y.rows)
-        on_rows = -coordinates_of_differences(Y.rows, X.rows, S)
-        on_cols = coordinates_of_differences(X.rows, Y.rows, T)
-        quadratic, log_det = np.empty_like(squared), np.empty_like(squared)
-        overlap_exponents(squared, crossed, on_rows, on_cols, grams_rows, grams_cols, a, quadratic, log_det)
-        # log K_B = -ρ/2 rᵀP_x(P_x + P_y)⁻¹P_y r - ½ log|P_x + P_y| + terms of x and of y alone, which normalising by
-        # K_B(x, x) and K_B(y, y) turns into ¼ (log|2P_x| + log|2P_y|). All determinants share the factor (2a)^N.
-        own = [_log_det(2 * a, 2 * grams) for grams in (grams_rows, grams_cols)]
-        base = 2 * J * np.log(2 * a)
-        exponent = -0.5 * rho * quadratic - 0.5 * (log_det - base) + 0.25 * (own[0][:, None] + own[1])
-        return np.exp(exponent)
+        if self.eta == 0:
+            return overlap(X, Y, sigma, gamma_w, float(self.rho))
+        return overlap_of_sums(X, Y, sigma, gamma_w, float(self.eta))
+
+    def _check_form(self) -> str:
+        """Return the form; refuse an eta that it cannot take account of."""
+        form = check_choice("form", self.form, FORMS)
+        eta = check_number("eta", self.eta, 0, 1)
+        if eta > 0 and form == "sum":
+            raise ValueError(f"form='sum', eq. (13), has no eta; got eta={self.eta}. Set eta=0, or form='product'.")
+        if form == "distribution" and check_number("rho", self.rho, 1e-6, 1e6) != 1 and eta > 0:
+            raise ValueError(
+                f"form='distribution' with eta={self.eta} has a closed form for rho=1 only; got rho={self.rho}. "
+                "Set rho=1, or eta=0."
+            )
+        return form
 
     def _find_widths(self, points: Points) -> None:
         """Set `sigma_`, `gamma_w_` and `gamma_r_`, given or found on points."""
@@ -230,18 +228,19 @@ class TangentVectorKernel(LearnedKernel):
         given = given_width("sigma", self.sigma, ("auto", "median"))
         some = points.rows[spread_evenly(len(points))]
         self.sigma_ = median_distance(squared_distances(some, some)) if given is None else given
-        self.gamma_w_ = given_width("gamma_w", self.gamma_w) or self.sigma_ * np.sqrt(max(J, 1))
+        times = 1.0 if self.gamma_w == "sigma" else np.sqrt(max(J, 1))
+        self.gamma_w_ = given_width("gamma_w", self.gamma_w, ("auto", "sigma")) or self.sigma_ * times
         root_mean_square = float(np.sqrt(np.mean(points.lengths**2))) if J else 0.0
         self.gamma_r_ = given_width("gamma_r", self.gamma_r) or root_mean_square or self.sigma_
 
     def _scaled_widths(self, factor: float) -> Widths:
         """Fitted widths with sigma, and gamma_w if it follows from sigma, multiplied by a factor."""
-        follows = given_width("gamma_w", self.gamma_w) is None
+        follows = given_width("gamma_w", self.gamma_w, ("auto", "sigma")) is None
         return factor * self.sigma_, self.gamma_w_ * (factor if follows else 1.0), self.gamma_r_
 
     def _widths(self) -> Widths:
         """Widths that are given or were found by `fit`."""
-        words = {"sigma": ("auto", "median"), "gamma_w": ("auto",), "gamma_r": ("auto",)}
+        words = {"sigma": ("auto", "median"), "gamma_w": ("auto", "sigma"), "gamma_r": ("auto",)}
         given = {name: given_width(name, getattr(self, name), words[name]) for name in words}
         needed = ("sigma", "gamma_w", "gamma_r") if self.form == "sum" else ("sigma", "gamma_w")
         if any(given[name] is None for name in needed):
@@ -250,9 +249,3 @@ class TangentVectorKernel(LearnedKernel):
             getattr(self, f"{name}_", 1.0) if value is None else value for name, value in given.items()
         )
         return sigma, gamma_w, gamma_r
-
-
-def _log_det(scale: float, grams: np.ndarray) -> np.ndarray:
-    """Logarithm of the determinant of I - G / scale for every Gram matrix G (n, J, J): (n,)."""
-    J = grams.shape[1]
-    return np.linalg.slogdet(np.eye(J) - grams / scale)[1] if J else np.zeros(len(grams))
