@@ -70,7 +70,7 @@ def make_response(layers: str, seed: int, embedding: str | None = None, n_compon
     """
     smallest, *others = SIZES[layers]
     chosen = [Layer(smallest, N_TEMPLATES), *(Layer(size, N_TEMPLATES, embedding, n_components) for size in others)]
-    return NeuralResponse(chosen, embedding=embedding, n_components=n_components, n_jobs=2, random_state=seed)
+    return NeuralResponse(chosen, embedding=embedding, embedding_components=n_components, n_jobs=2, random_state=seed)
 
 
 def classify(training: np.ndarray, labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray) -> float:

@@ -108,7 +108,7 @@ def test_feature_maps_are_those_of_definition_31():
     """Of all responses but not of the smallest patches, and followed by the lengths."""
     three = sample_complexity.make_response("3 layers", 0, "kpca", 7)
     assert [layer.embedding for layer in three.layers] == [None, "kpca"]
-    assert (three.embedding, three.n_components, three.layers[1].n_components) == ("kpca", 7, 7)
+    assert (three.embedding, three.embedding_components, three.layers[1].n_components) == ("kpca", 7, 7)
     assert three.layers[1].normalize
     two = sample_complexity.make_response("2 layers", 0, "pca", 3)
     assert ([layer.embedding for layer in two.layers], two.embedding) == ([None], "pca")

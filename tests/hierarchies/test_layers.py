@@ -221,9 +221,9 @@ class TestTheLastFeatureMap:
     @staticmethod
     def fit(embedding, n_components=None, **parameters):
         layers = two_layers(n_templates=(6, 8))
-        return NeuralResponse(layers, embedding=embedding, n_components=n_components, random_state=0, **parameters).fit(
-            IMAGES
-        )
+        return NeuralResponse(
+            layers, embedding=embedding, embedding_components=n_components, random_state=0, **parameters
+        ).fit(IMAGES)
 
     def test_responses_go_through_it_and_then_have_length_one(self):
         plain, mapped = self.fit(None).transform(IMAGES), self.fit(FunctionTransformer(np.square)).transform(IMAGES)
@@ -270,7 +270,10 @@ class TestTheLastFeatureMap:
 
     @pytest.mark.parametrize(
         ("parameters", "named"),
-        [({"embedding": "isomap"}, "embedding .*'isomap'"), ({"embedding": None, "n_components": 3}, "n_components=3")],
+        [
+            ({"embedding": "isomap"}, "embedding .*'isomap'"),
+            ({"embedding": None, "n_components": 3}, "embedding_components=3"),
+        ],
     )
     def test_mistakes_are_named(self, parameters, named):
         with pytest.raises(ValueError, match=named):

@@ -107,7 +107,7 @@ def test_bands_share_the_measure_and_those_without_weight_are_left_out(pooling, 
 def test_a_saved_model_keeps_its_measures(tmp_path):
     images = draw_signed((6, 6, 6))
     model = NeuralResponse(
-        measured_layers(), transformations=Rotations(4), measure=[1, 0, 1, 3], embedding="pca", n_components=2
+        measured_layers(), transformations=Rotations(4), measure=[1, 0, 1, 3], embedding="pca", embedding_components=2
     ).fit(images)
     np.testing.assert_array_equal(load(save(model, tmp_path / "model.zip")).transform(images), model.transform(images))
 

@@ -116,20 +116,20 @@ class GaussianSubspace(TransformerMixin, BaseEstimator):
         return rbf_kernel(X, self.vectors_, self.gamma_).astype(np.float32, copy=False) @ self.weights_
 
 
-def make_embedding(embedding: Any, n_components: Any) -> Any:
-    """Return the unfitted feature map of a layer or of the whole image, or None."""
+def make_embedding(embedding: Any, n_components: Any, name: str = "n_components") -> Any:
+    """Return the unfitted feature map of a layer or of the whole image, or None; `name` is that of the number."""
     if embedding is None:
         if n_components is not None:
-            raise ValueError(f"n_components={n_components} needs an embedding: 'pca' or 'kpca'; got None.")
+            raise ValueError(f"{name}={n_components} needs an embedding: 'pca' or 'kpca'; got None.")
         return None
     if isinstance(embedding, str):
         kinds = {"pca": PrincipalSubspace, "kpca": GaussianSubspace}
         if embedding not in kinds:
             raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {embedding!r}.")
         kind = kinds[embedding]
-        return kind() if n_components is None else kind(check_count("n_components", n_components))
+        return kind() if n_components is None else kind(check_count(name, n_components))
     if n_components is not None:
-        raise ValueError(f"n_components={n_components} is for 'pca' and 'kpca'; set it in {embedding!r}.")
+        raise ValueError(f"{name}={n_components} is for 'pca' and 'kpca'; set it in {embedding!r}.")
     if not hasattr(embedding, "transform"):
         raise ValueError(f"embedding must be None, 'pca', 'kpca' or a transformer; got {embedding!r}.")
     return clone(embedding)

@@ -79,7 +79,7 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Feature map Φ_n of the responses of whole images, [Wibisono10] def. 3.1. It is fitted to the responses of as
         many training images as the last layer has templates; what it returns is scaled to length 1. The choices are
         those of a `Layer`.
-    n_components : int or None, default=None
+    embedding_components : int or None, default=None
         Number of components of `embedding`, as in a `Layer`.
     image_shape : tuple of int or None, default=None
         Shape (h, w) or (h, w, c) of the images in flat rows.
@@ -120,7 +120,7 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         transformations=None,
         measure=None,
         embedding=None,
-        n_components=None,
+        embedding_components=None,
         image_shape=None,
         n_jobs=None,
         random_state=None,
@@ -132,7 +132,7 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.transformations = transformations
         self.measure = measure
         self.embedding = embedding
-        self.n_components = n_components
+        self.embedding_components = embedding_components
         self.image_shape = image_shape
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -159,7 +159,7 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         layers = self._layers()
         self.architecture_ = self._architecture(layers)
         members = self._members()  # a wrong parameter is an error before anything is computed
-        embedding = make_embedding(self.embedding, self.n_components)
+        embedding = make_embedding(self.embedding, self.embedding_components, "embedding_components")
         shares = check_shares("sample_weight", sample_weight, len(images))
         attention = check_attention(attention, images.shape)
         rng = make_rng(self.random_state)
