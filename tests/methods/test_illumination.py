@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from invariance.methods import ImageClassifier, get_method
-from invariance.methods.preparation import even_light
+from invariance.methods.preparation import remove_illumination
 from invariance.transformations import Identity, Illumination, Reflections, Rotations, Shifts
 
 
@@ -29,7 +29,7 @@ def test_a_slope_of_light_is_removed(shape):
     image = 0.4 + 0.2 * rng.random(shape)
     slope = np.linspace(0.3, 1, shape[1]).reshape(1, -1, *(1,) * (len(shape) - 2))
     before = np.abs(image - image * slope).mean()
-    after = np.abs(even_light(image, 4) - even_light(image * slope, 4)).mean()
+    after = np.abs(remove_illumination(image, 4) - remove_illumination(image * slope, 4)).mean()
     assert after < before / 4
 
 

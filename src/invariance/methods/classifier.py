@@ -15,8 +15,8 @@ from invariance.methods.preparation import (
     Facts,
     as_one_kind,
     as_squares,
-    even_light,
     learn_facts,
+    remove_illumination,
 )
 from invariance.methods.registry import get_combining_method, get_method, get_methods
 
@@ -146,7 +146,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         width = self.plan().illumination_width
         if width is None:
             return images
-        normalized = [even_light(image, width) for image in images]
+        normalized = [remove_illumination(image, width) for image in images]
         return np.stack(normalized) if isinstance(images, np.ndarray) else normalized
 
     def __sklearn_tags__(self):

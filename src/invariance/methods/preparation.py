@@ -131,7 +131,7 @@ def _with_channels(image: Any, n_channels: int) -> np.ndarray:
     return np.ascontiguousarray(as_float32(image)[..., :3])
 
 
-def even_light(image: np.ndarray, width: float) -> np.ndarray:
+def remove_illumination(image: np.ndarray, width: float) -> np.ndarray:
     """Normalize the illumination of an image (h, w) or (h, w, c), and bring it to [0, 1].
 
     All images are normalized, so that normalized images are compared with normalized ones.
