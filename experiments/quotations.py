@@ -110,7 +110,6 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
                 "boosting on responses, two scales",
                 "the same, small",
                 "ours, one jungle",
-                "one jungle (TICJ)",
                 "TICJ",
                 "TICT",
             ),
