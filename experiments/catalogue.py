@@ -253,7 +253,7 @@ CODEBOOKS = (
     ),
 )  # fmt: skip
 
-OF_5, OF_30 = (f"{n} training images per class, right in %" for n in (5, 30))
+OF_5, OF_30 = (f"{n} training images per class, accuracy in %" for n in (5, 30))
 HIERARCHIES = (
     Experiment(
         "rotation_distributions", "Wibisono10", "fig. 2",
@@ -386,7 +386,7 @@ TRADEOFF = (
         differs="Words are learned from the images of these eight classes.",
         claims=tuple(
             Claim(f"few training images need more bi-Lipschitz invariance than many, {name}",
-                  f"{name}, {reproductions.SHARE}", "bi-Lipschitz, 3 a class", "bi-Lipschitz, 20 a class")
+                  f"{name}, {reproductions.SHARE}", "bi-Lipschitz, 3 per class", "bi-Lipschitz, 20 per class")
             for name in ("T10_floor1 or T25_plaid", "T08_granite or T15_brick2")
         ),
     ),
@@ -397,8 +397,8 @@ TRADEOFF = (
         differs="Digits instead of textures and flowers; the paper has plots without figures.",
         claims=tuple(
             Claim(f"few training images need more invariance than many, {kind}",
-                  f"{reproductions.INVARIANCE_WANTED}, {kind}", "2 a class", "40 a class")
-            for kind in ("upright", "turned")
+                  f"{reproductions.INVARIANCE_WANTED}, {kind}", "2 per class", "40 per class")
+            for kind in ("upright", "rotated")
         ),
     ),
     Experiment(
@@ -409,11 +409,11 @@ TRADEOFF = (
         "more. Three more descriptors are added. Weights are searched by cross-validation, not on validation images. "
         f"{BLOCK_L1}",
         claims=(
-            Claim("weights per class are better than per pair", "right in %", "the paper's three, 1-vs-all",
+            Claim("weights per class are better than per pair", "accuracy in %", "the paper's three, 1-vs-all",
                   "the paper's three, 1-vs-1"),
-            Claim("learned weights are better than those of block-l1 learning", "right in %",
+            Claim("learned weights are better than those of block-l1 learning", "accuracy in %",
                   "the paper's three, 1-vs-1", "the paper's three, block-l1, 1-vs-1"),
-            Claim("forcing up the weight of texture is better", "right in %",
+            Claim("forcing up the weight of texture is better", "accuracy in %",
                   "the paper's three, texture forced up, 1-vs-1", "the paper's three, 1-vs-1"),
         ),
     ),
@@ -433,8 +433,8 @@ TRADEOFF = (
         ("caltech101",), reproductions.caltech_few, 2, 5,
         differs="Fewer classes are an easier task, so the paper's figures do not apply.",
         claims=(
-            Claim("weights per class are better than per pair", "right in %", "all, 1-vs-all", "all, 1-vs-1"),
-            Claim("learned weights are better than those of block-l1 learning", "right in %", "all, 1-vs-1",
+            Claim("weights per class are better than per pair", "accuracy in %", "all, 1-vs-all", "all, 1-vs-1"),
+            Claim("learned weights are better than those of block-l1 learning", "accuracy in %", "all, 1-vs-1",
                   "all, block-l1, 1-vs-1"),
         ),
     ),
@@ -444,8 +444,8 @@ TRADEOFF = (
         ("caltech101",), reproductions.caltech_objects, 1, 25,
         differs=f"Images are smaller than the paper's; its 87.82 is disputed. {BLOCK_L1}",
         claims=(
-            Claim("weights per class are better than per pair", "right in %", "all, 1-vs-all", "all, 1-vs-1"),
-            Claim("learned weights are better than those of block-l1 learning", "right in %", "all, 1-vs-1",
+            Claim("weights per class are better than per pair", "accuracy in %", "all, 1-vs-all", "all, 1-vs-1"),
+            Claim("learned weights are better than those of block-l1 learning", "accuracy in %", "all, 1-vs-1",
                   "all, block-l1, 1-vs-1"),
         ),
     ),

@@ -195,7 +195,7 @@ def run(
             whole.append(100 * is_right.mean())
             without.append(100 * is_right[~split.has_twin].mean())
             seconds.append(time.perf_counter() - started)
-            print(f"  {method}: {whole[-1]:.2f}, without twins {without[-1]:.2f}", flush=True)
+            print(f"  {method}: {whole[-1]:.2f}, without near-identical images {without[-1]:.2f}", flush=True)
             started = time.perf_counter()
     tables = [
         [

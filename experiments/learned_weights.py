@@ -28,12 +28,12 @@ from invariance.transformations import Identity, Rotations
 
 PIXELS = TangentDistance(Identity(), blur=0.8)
 KERNELS = {
-    "no turns": PIXELS,
-    "small turns": TangentDistance(Rotations(3)),
-    "turns to 60°": JitteredDistance(Rotations(7, limit=60), PIXELS),
-    "all turns": JitteredDistance(Rotations(16), PIXELS),
+    "no rotations": PIXELS,
+    "small rotations": TangentDistance(Rotations(3)),
+    "rotations to 60°": JitteredDistance(Rotations(7, limit=60), PIXELS),
+    "all rotations": JitteredDistance(Rotations(16), PIXELS),
 }
-OTHER_KIND = {"upright": "turned", "turned": "upright"}
+OTHER_KIND = {"upright": "rotated", "rotated": "upright"}
 SIZES = (2, 5, 10, 20, 40)
 FEW = (2, 3, 5)  # digits per class, where a prior may help
 Tables = dict[tuple[str, int], list[Outcome]]
@@ -63,12 +63,12 @@ class DistanceWeigher(TradeoffClassifier):
 
 
 def draw_digits(images: np.ndarray, labels: np.ndarray, n_each: int, seed: int) -> tuple[dict, np.ndarray]:
-    """`n_each` digits of every class, class by class, "upright" and "turned" (n, h, w), and their labels."""
+    """`n_each` digits of every class, class by class, "upright" and "rotated" (n, h, w), and their labels."""
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([rng.permutation(np.flatnonzero(labels == name))[:n_each] for name in np.unique(labels)])
     upright, angles = images[drawn], rng.uniform(0, 360, len(drawn))
-    turned = [rotate(image, angle, order=1) for image, angle in zip(upright, angles, strict=True)]
-    return {"upright": upright, "turned": np.stack(turned)}, labels[drawn]
+    rotated = [rotate(image, angle, order=1) for image, angle in zip(upright, angles, strict=True)]
+    return {"upright": upright, "rotated": np.stack(rotated)}, labels[drawn]
 
 
 def measure(images: np.ndarray) -> np.ndarray:

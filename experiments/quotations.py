@@ -31,7 +31,7 @@ PAPERS = {
 SIMPLE_KERNELS = ("RBF", "RBF, blurred")
 PIXEL_FOREST = ("pixel forest",)
 EQUAL_OR_BLOCK_L1 = ("all, equal weights, 1-vs-all", "all, block-l1, 1-vs-1")
-CLEAN_SPLITS = "combined, without images that settings were chosen on, right in %"
+CLEAN_SPLITS = "combined, without images that settings were chosen on, accuracy in %"
 
 
 def _discs(n: int) -> Quotation:
@@ -65,7 +65,7 @@ def _all_methods(task: str) -> Quotation:
     return Quotation(
         f"all methods weighed together against the best single one, {task}, accuracy",
         "all_methods",
-        f"{task}, right in %",
+        f"{task}, accuracy in %",
         ("all, costs by errors held out, one against all",),
         (*singles, *(f"{name}, one against all" for name in singles)),
     )
@@ -127,21 +127,21 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
         Quotation(
             "bikes or cars (GRAZ-02), 2,000 windows per image, accuracy at the equal error rate",
             "graz02",
-            "bikes or cars, right in %",
+            "bikes or cars, accuracy in %",
             ("forest, 5 trees", "forest, 1 tree"),
             ("unsupervised trees",),
         ),
         Quotation(
             "bikes or background, accuracy at the equal error rate",
             "graz02",
-            "bikes or background, right in %",
+            "bikes or background, accuracy in %",
             ("forest, 5 trees", "forest, 1 tree"),
             ("unsupervised trees",),
         ),
         Quotation(
             "bikes or cars, 1,000 windows per image, accuracy at the equal error rate",
             "graz02_windows",
-            "bikes or cars, right in %, by windows per image",
+            "bikes or cars, accuracy in %, by windows per image",
             ("forest, 5 trees, 1,000 windows per image",),
             ("k-means, 5,000 words, 1,000 windows per image", "unsupervised trees, 1,000 windows per image"),
         ),
@@ -152,7 +152,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
         Quotation(
             "shifted digits, 5 examples per class, accuracy of the nearest neighbour",
             "sample_complexity",
-            "5 examples a class, right in %",
+            "5 examples per class, accuracy in %",
             ("2 layers", "3 layers"),
             ("L2",),
         ),
@@ -192,7 +192,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
         Quotation(
             "Yale faces with normalized illumination, 5 images per person, error",
             "tangent_faces",
-            "images evened, error in %",
+            "images normalized, error in %",
             ("jittered tangent distance, SVM, clipped", "jittered tangent distance, SVM"),
             ("RBF", "jittered, shifts"),
         ),
@@ -201,21 +201,21 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
         Quotation(
             "Flowers 17, three official splits, accuracy",
             "flowers17",
-            "right in %",
+            "accuracy in %",
             ("all, 1-vs-all", "the paper's three, 1-vs-all"),
             EQUAL_OR_BLOCK_L1,
         ),
         Quotation(
             "Flowers 17 without near-identical images, accuracy",
             "flowers17",
-            "without twins, right in %",
+            "without near-identical images, accuracy in %",
             ("all, 1-vs-all", "the paper's three, 1-vs-all"),
             EQUAL_OR_BLOCK_L1,
         ),
         Quotation(
             "Flowers 17 with five kernels of noise added to the paper's three, accuracy",
             "flowers17",
-            "without twins, right in %",
+            "without near-identical images, accuracy in %",
             ("the three and noise, 1-vs-all",),
             ("the three and noise, equal weights, 1-vs-all", "the three and noise, equal weights, 1-vs-1"),
         ),
@@ -234,7 +234,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
         Quotation(
             "Caltech 101, 15 images per class, 102 classes, accuracy",
             "caltech_objects",
-            "right in %",
+            "accuracy in %",
             ("all, 1-vs-all",),
             EQUAL_OR_BLOCK_L1,
         ),

@@ -13,8 +13,8 @@ import numpy as np
 from experiments.outcome import Curve, Found, Outcome, Plot, Table
 
 # Titles and names of rows are those of the stored results, which are looked up by them.
-EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples a class for 65 % right", "5 examples a class, right in %"
-ACCURACY = "right in %"
+EXAMPLES_NEEDED, FIVE_EXAMPLES = "examples per class for 65 % accuracy", "5 examples per class, accuracy in %"
+ACCURACY = "accuracy in %"
 FALSE_ALARMS, HITS = "false alarms in %", "hits in %"
 UNMIXED = "windows that reach an unmixed leaf of bikes, in %"
 UNSEEN_TEXTURES = f"combined, without images that settings were chosen on, {ACCURACY}"
@@ -22,7 +22,7 @@ WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
 SHARE, SHARE_OF_SHAPE = "share of the weights in %", "share of shape in the weights in %"
 DOMINANT_CUE, IN_COMMON = "cue that counts most, in % of all pairs", "shares of the weights in common in %"
 MISSED = "error in % of the movement"
-INVARIANCE_WANTED = "share of the weights on large turns in %, a figure a pair of digits"
+INVARIANCE_WANTED = "share of the weights on large rotations in %, one figure per pair of digits"
 
 
 def pick(methods: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -420,7 +420,7 @@ def tangent_faces(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import tangent_faces as module
 
     methods = pick(module.METHODS, "RBF", "jittered, shifts") if is_quick else module.METHODS
-    preparations = pick(module.PREPARATIONS, "evened") if is_quick else module.PREPARATIONS
+    preparations = pick(module.PREPARATIONS, "normalized") if is_quick else module.PREPARATIONS
     found = module.run(runs, preparations, methods, seed)
     return Found([Table(f"images {name}, error in %", "lower", rows) for name, rows in found.items()])
 
@@ -444,7 +444,8 @@ def flowers17(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import flowers17 as module
 
     whole, without = module.run(range(1, runs + 1), *(("test", module.PAPERS_THREE, 20) if is_quick else ()))
-    return Found([Table(ACCURACY, "higher", whole), Table(f"without twins, {ACCURACY}", "higher", without)])
+    titles = ACCURACY, f"without near-identical images, {ACCURACY}"
+    return Found([Table(title, "higher", rows) for title, rows in zip(titles, (whole, without), strict=True)])
 
 
 def caltech_few(runs: int, seed: int, is_quick: bool) -> Found:
@@ -498,16 +499,18 @@ def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:
         data = load_mnist()
         images, labels = np.asarray(data.images, np.float32) / 255, np.asarray(data.labels)
         tables = module.compare_priors(images, labels, 1, 8)
-        return Found([Table(f"{kind}, {n} a class, {ACCURACY}", "higher", rows) for (kind, n), rows in tables.items()])
+        return Found(
+            [Table(f"{kind}, {n} per class, {ACCURACY}", "higher", rows) for (kind, n), rows in tables.items()]
+        )
     (by_size, shares, again), tables = module.run(runs)
-    found = [Table(f"{kind}, {n} a class, {ACCURACY}", "higher", rows) for (kind, n), rows in tables.items()]
+    found = [Table(f"{kind}, {n} per class, {ACCURACY}", "higher", rows) for (kind, n), rows in tables.items()]
     rows = zip(("the same pair of digits", "all pairs of digits"), module.overlaps(shares, again), strict=True)
     in_common = [Outcome(name, figures, None, float("nan")) for name, figures in rows]
     found.append(Table(f"{IN_COMMON}, learned from other images, one figure per pair", "neither", in_common))
     plots, n_blind = [], len(module.KERNELS) // 2
     for kind, shares in by_size.items():  # (sizes, pairs of digits, k), from the smallest to the largest rotations
         wanted = [
-            Outcome(f"{size} a class", 100 * of_size[:, n_blind:].sum(axis=1), None, float("nan"))
+            Outcome(f"{size} per class", 100 * of_size[:, n_blind:].sum(axis=1), None, float("nan"))
             for size, of_size in zip(module.SIZES, shares, strict=True)
         ]
         found.append(Table(f"{INVARIANCE_WANTED}, {kind}", "higher", wanted))
@@ -528,7 +531,7 @@ def texture_weights(runs: int, seed: int, is_quick: bool) -> Found:
     tables = _shares(found)
     for pair, curves in by_size.items():
         rows = [
-            Outcome(f"{curve.method}, {size} a class", curve.rates[:, place], None, float("nan"))
+            Outcome(f"{curve.method}, {size} per class", curve.rates[:, place], None, float("nan"))
             for curve in curves
             for place, size in enumerate(curve.places)
         ]

@@ -29,7 +29,7 @@ def divide_illumination(images: np.ndarray) -> np.ndarray:
 
 
 PREPARATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "evened": normalize_illumination,
+    "normalized": normalize_illumination,
     "divided": divide_illumination,
     "as they are": lambda images: images,
 }

@@ -33,9 +33,9 @@ def tables(digits):
 def test_as_many_digits_of_every_class_are_drawn_and_turned_ones_are_the_same_digits(digits):
     drawn, labels = draw_digits(*digits, n_each=4, seed=1)
     assert np.array_equal(labels, np.repeat(np.arange(10), 4))
-    upright, turned = drawn["upright"].mean(axis=(1, 2)), drawn["turned"].mean(axis=(1, 2))
+    upright, turned = drawn["upright"].mean(axis=(1, 2)), drawn["rotated"].mean(axis=(1, 2))
     assert turned == pytest.approx(upright, rel=0.1)
-    assert np.abs(drawn["turned"] - drawn["upright"]).mean(axis=(1, 2)).min() > 0
+    assert np.abs(drawn["rotated"] - drawn["upright"]).mean(axis=(1, 2)).min() > 0
     assert not np.array_equal(drawn["upright"], draw_digits(*digits, n_each=4, seed=2)[0]["upright"])
 
 
@@ -50,7 +50,7 @@ def test_each_kernel_ignores_more_turning_than_the_one_before(digits, angle, ign
 
 def test_kernels_are_definite_and_made_by_the_digits_of_the_fit_alone(digits):
     drawn, labels = draw_digits(*digits, n_each=10, seed=0)
-    distances = measure(drawn["turned"])
+    distances = measure(drawn["rotated"])
     some = np.flatnonzero(labels < 3)
     weigher = DistanceWeigher().fit(distances[:, some[:, None], some], labels[some])
     for (gamma, repair), squared in zip(weigher.parts_, distances, strict=True):
@@ -64,13 +64,13 @@ def test_turned_digits_want_more_invariance_than_upright_ones(weighed):
     by_size, shares, again = weighed
     assert by_size["upright"].shape == (2, 45, 4)
     assert again.shape == shares.shape == (45, 4)
-    upright, turned = (by_size[kind][1].mean(axis=0)[-1] for kind in ("upright", "turned"))
+    upright, turned = (by_size[kind][1].mean(axis=0)[-1] for kind in ("upright", "rotated"))
     assert turned > upright + 0.2
 
 
 def test_a_prior_of_other_turned_digits_helps_where_there_are_few_and_a_wrong_one_harms_upright_digits(tables):
-    assert set(tables) == {(kind, n_few) for kind in ("upright", "turned") for n_few in (2, 3, 5)}
-    turned, upright = ({row.method: row.mean for row in tables[kind, 2]} for kind in ("turned", "upright"))
+    assert set(tables) == {(kind, n_few) for kind in ("upright", "rotated") for n_few in (2, 3, 5)}
+    turned, upright = ({row.method: row.mean for row in tables[kind, 2]} for kind in ("rotated", "upright"))
     assert turned["learned, prior"] > turned["learned"] + 5
     assert upright["learned, wrong prior"] < upright["learned"] - 3
 
@@ -110,10 +110,10 @@ def test_six_or_nine_must_know_up_from_down_unless_digits_are_turned_and_a_prior
     (by_size, shares, again), tables = learned_weights.run(n_draws=4)
     pairs = list(combinations(range(10), 2))
     assert by_size["upright"][1:, pairs.index((6, 9)), -1].max() < 0.05
-    assert by_size["turned"][-1, pairs.index((6, 9)), -1] > 0.7
+    assert by_size["rotated"][-1, pairs.index((6, 9)), -1] > 0.7
     assert by_size["upright"][:, pairs.index((1, 7)), -1].min() > 0.4
     same, any_two = learned_weights.overlaps(shares, again)
     assert same.mean() > any_two.mean() + 10
     for n_few, least in ((2, 6), (3, 4)):
-        means = {row.method: row.mean for row in tables["turned", n_few]}
+        means = {row.method: row.mean for row in tables["rotated", n_few]}
         assert means["learned, prior"] > means["learned"] + least

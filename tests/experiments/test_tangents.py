@@ -168,7 +168,7 @@ def test_tangent_distance_makes_far_fewer_errors_than_an_rbf_kernel_and_tangent_
 def test_faces_are_told_apart_best_by_tangent_distance_with_jittered_shifts():
     names = ("RBF", "tangent distance two-sided, SVM", "jittered tangent distance, SVM")
     methods = {name: tangent_faces.METHODS[name] for name in names}
-    outcomes = tangent_faces.run(2, {"evened": tangent_faces.PREPARATIONS["evened"]}, methods)["evened"]
+    outcomes = tangent_faces.run(2, {"normalized": tangent_faces.PREPARATIONS["normalized"]}, methods)["normalized"]
     rbf, distance, jittered = (outcome.mean for outcome in outcomes)
     assert jittered < distance < rbf - 5
     assert jittered < 16
