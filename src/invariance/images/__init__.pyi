@@ -22,6 +22,8 @@ from .resizing import to_grey as to_grey
 from .subwindows import check_boxes as check_boxes
 from .subwindows import draw_boxes as draw_boxes
 from .subwindows import resample_boxes as resample_boxes
+from .transparency import BACKGROUND as BACKGROUND
+from .transparency import without_alpha as without_alpha
 from .validation import check_image as check_image
 from .validation import check_range as check_range
 from .validation import encode_labels as encode_labels

@@ -10,6 +10,12 @@ ORIENTATION_TAG = 274  # the same number in EXIF and in TIFF
 _TURNS = {2: (0, 0, 1), 3: (0, 1, 1), 4: (0, 1, 0), 5: (1, 0, 0), 6: (1, 0, 1), 7: (1, 1, 1), 8: (1, 1, 0)}
 
 
+# What reading one image may take in memory, and what it takes per value: three copies as stored, and one as float32
+# that compositing and scaling copy in part.
+MAX_IMAGE_BYTES = 2**31
+_STORED_COPIES, _FLOAT_BYTES = 3, 8
+
+
 class ImageError(ValueError):
     """An image file or folder that cannot be used; one line names it, the defect and the cure."""
 
@@ -22,10 +28,20 @@ class Pages(NamedTuple):
     values : ndarray of shape (pages, h, w) or (pages, h, w, c)
     white : int or None
         The value that means white; None if the file format does not define it.
+    alpha : {"straight", "premultiplied"} or None, default=None
+        Whether the last channel is the opacity, and whether the colours have been multiplied by it; None without.
     """
 
     values: np.ndarray
     white: int | None
+    alpha: str | None = None
+
+    @property
+    def colours(self) -> np.ndarray:
+        """The values without opacity; a single channel loses its axis."""
+        if self.alpha is None:
+            return self.values
+        return self.values[..., 0] if self.values.shape[-1] == 2 else self.values[..., :-1]
 
     def turned(self, orientation: int) -> "Pages":
         """Turn pages upright, given the orientation tag that says how the camera was held."""
@@ -39,7 +55,7 @@ def stack_pages(path: Path, pages: list[np.ndarray]) -> np.ndarray:
     for page in pages:
         if page.shape != pages[0].shape:
             raise unequal_pages(path, pages[0].shape, page.shape)
-    return np.stack(pages)
+    return pages[0][None] if len(pages) == 1 else np.stack(pages)
 
 
 def check_page_count(path: Path, n_pages: int, one_page: bool) -> None:
@@ -48,6 +64,16 @@ def check_page_count(path: Path, n_pages: int, one_page: bool) -> None:
         raise ImageError(
             f"image '{path}' has {n_pages} pages, but one was expected. "
             f"Read it with read_stack, or with read_mask_stack if it holds labels."
+        )
+
+
+def check_memory(path: Path, height: int, width: int, n_values: int, itemsize: int) -> None:
+    """Refuse an image that would take more than `MAX_IMAGE_BYTES` to read, before it is decoded."""
+    needed = n_values * (_STORED_COPIES * itemsize + _FLOAT_BYTES)
+    if needed > MAX_IMAGE_BYTES:
+        raise ImageError(
+            f"image '{path}' of {height} x {width} pixels would take {needed / 2**30:.1f} GB of memory to read; "
+            f"the limit is {MAX_IMAGE_BYTES / 2**30:g} GB. Shrink it or cut it into parts."
         )
 
 
@@ -67,3 +93,8 @@ def oversized(path: Path) -> ImageError:
         f"image '{path}' would unpack to more pixels than is safe (a decompression bomb?). "
         f"If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
     )
+
+
+def out_of_memory(path: Path) -> ImageError:
+    """Return the error for an image that is larger than the memory that is left."""
+    return ImageError(f"image '{path}' needs more memory than there is. Shrink it or cut it into parts.")

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from invariance._core.checks import check_count
 from invariance.images.intensities import as_float32
+from invariance.images.transparency import without_alpha
 
 MAX_CHANNELS = 4
 # What resampling may add to values in [0, 1] by rounding.
@@ -102,7 +103,7 @@ def check_image(image: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (h, w) or (h, w, 3), float32
-        The image without alpha; a single channel loses its axis.
+        The image, laid over white if it is transparent; a single channel loses its axis.
     """
     image = as_float32(image)
     n_channels = image.shape[2] if image.ndim == 3 else 1
@@ -115,7 +116,7 @@ def check_image(image: Any) -> np.ndarray:
         raise ValueError("image must hold finite values; got NaN or infinity. Replace them.")
     if n_channels == 1:
         return image.reshape(image.shape[:2])
-    return np.ascontiguousarray(image[..., :3])
+    return np.ascontiguousarray(without_alpha(image))
 
 
 def check_range(image: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey
+from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey, without_alpha
 from invariance.tradeoff import SIDE as SIDE
 from invariance.transformations import normalize_illumination
 
@@ -123,12 +123,12 @@ def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int) -> np.n
 
 
 def _with_channels(image: Any, n_channels: int) -> np.ndarray:
-    """Return an image as grey (h, w), or as (h, w, 3) without alpha."""
+    """Return an image as grey (h, w), or as (h, w, 3); transparent images are laid over white."""
     if n_channels == 1:
         return to_grey(image)
     if np.ndim(image) == 2 or image.shape[2] < 3:
         return np.repeat(to_grey(image)[..., None], 3, axis=2)
-    return np.ascontiguousarray(as_float32(image)[..., :3])
+    return np.ascontiguousarray(without_alpha(as_float32(image))[..., :3])
 
 
 def remove_illumination(image: np.ndarray, width: float) -> np.ndarray:
