@@ -9,7 +9,7 @@ import tifffile
 from PIL import Image
 
 from invariance.images import ImageError, image_paths, open_stack, read_image, read_mask, read_mask_stack, read_stack
-from invariance.images import pages as image_pages
+from invariance.images import memory as image_memory
 
 from .written_tiffs import DEFLATE, LZW, PLAIN, RGB, write_tiff
 
@@ -137,10 +137,10 @@ def test_tiff_whose_channels_have_different_depths(tmp_path, read, compression):
 def test_image_that_takes_too_much_memory_is_refused_before_it_is_decoded(tmp_path, suffix, monkeypatch):
     path = tmp_path / f"a.{suffix}"
     Image.fromarray(PIXELS).save(path, **({"compression": "tiff_lzw"} if "lzw" in suffix else {}))
-    needed = PIXELS.size * 11
-    monkeypatch.setattr(image_pages, "MAX_IMAGE_BYTES", needed)
+    needed = PIXELS.size * (3 + 4)
+    monkeypatch.setattr(image_memory, "MAX_IMAGE_BYTES", needed)
     assert read_image(path).shape == PIXELS.shape
-    monkeypatch.setattr(image_pages, "MAX_IMAGE_BYTES", needed - 1)
+    monkeypatch.setattr(image_memory, "MAX_IMAGE_BYTES", needed - 1)
     monkeypatch.setattr(np, "asarray", None)  # what makes an array of a decoded image
     monkeypatch.setattr(tifffile.TiffPageSeries, "asarray", None)
     assert_refused(path, "of 40 x 50 pixels would take")

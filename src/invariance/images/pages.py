@@ -10,12 +10,6 @@ ORIENTATION_TAG = 274  # the same number in EXIF and in TIFF
 _TURNS = {2: (0, 0, 1), 3: (0, 1, 1), 4: (0, 1, 0), 5: (1, 0, 0), 6: (1, 0, 1), 7: (1, 1, 1), 8: (1, 1, 0)}
 
 
-# What reading one image may take in memory, and what it takes per value: three copies as stored, and one as float32
-# that compositing and scaling copy in part.
-MAX_IMAGE_BYTES = 2**31
-_STORED_COPIES, _FLOAT_BYTES = 3, 8
-
-
 class ImageError(ValueError):
     """An image file or folder that cannot be used; one line names it, the defect and the cure."""
 
@@ -64,16 +58,6 @@ def check_page_count(path: Path, n_pages: int, one_page: bool) -> None:
         raise ImageError(
             f"image '{path}' has {n_pages} pages, but one was expected. "
             f"Read it with read_stack, or with read_mask_stack if it holds labels."
-        )
-
-
-def check_memory(path: Path, height: int, width: int, n_values: int, itemsize: int) -> None:
-    """Refuse an image that would take more than `MAX_IMAGE_BYTES` to read, before it is decoded."""
-    needed = n_values * (_STORED_COPIES * itemsize + _FLOAT_BYTES)
-    if needed > MAX_IMAGE_BYTES:
-        raise ImageError(
-            f"image '{path}' of {height} x {width} pixels would take {needed / 2**30:.1f} GB of memory to read; "
-            f"the limit is {MAX_IMAGE_BYTES / 2**30:g} GB. Shrink it or cut it into parts."
         )
 
 

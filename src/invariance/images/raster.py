@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from invariance.images.intensities import white_of
-from invariance.images.pages import ORIENTATION_TAG, Pages, check_memory, check_page_count, stack_pages
+from invariance.images.memory import check_memory
+from invariance.images.pages import ORIENTATION_TAG, Pages, check_page_count, stack_pages
 
 
 def decode_pillow(path: Path, kind: str, one_page: bool, stored: bool, bits: int = 8, colour: bool = False) -> Pages:
@@ -71,9 +72,11 @@ def narrow(values: np.ndarray, bits: int) -> np.ndarray:
 
 def _check_memory(path: Path, image, bits: int) -> None:
     """Estimate the memory of an open Pillow image."""
-    n_channels = 4 if image.mode in ("P", "PA") or image.has_transparency_data else len(image.getbands())
-    itemsize = 4 if image.mode in ("I", "F") else 2 if bits == 16 or image.mode.startswith("I;16") else 1
-    check_memory(path, image.height, image.width, image.height * image.width * n_channels, itemsize)
+    has_alpha = image.has_transparency_data
+    n_channels = 4 if image.mode in ("P", "PA") or has_alpha else len(image.getbands())
+    is_deep = bits == 16 or image.mode.startswith("I;16")
+    dtype = np.dtype({"I": np.int32, "F": np.float32}.get(image.mode, np.uint16 if is_deep else np.uint8))
+    check_memory(path, (image.height, image.width), n_channels, dtype, has_alpha)
 
 
 def _with_opacity(values: np.ndarray, key: int | tuple[int, ...]) -> np.ndarray:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from invariance.images.intensities import white_of
+from invariance.images.memory import check_memory
 from invariance.images.pages import (
     ORIENTATION_TAG,
     ImageError,
     Pages,
-    check_memory,
     check_page_count,
     oversized,
     unequal_pages,
@@ -56,7 +56,9 @@ def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
         page = series.keyframe
         n_pages = math.prod(series.shape[axis] for axis in page_axes(series.axes))
         if one_page and n_pages == 1:
-            check_memory(path, page.imagelength, page.imagewidth, series.size, np.dtype(series.dtype).itemsize)
+            size = page.imagelength, page.imagewidth
+            n_channels = series.size // math.prod(size)
+            check_memory(path, size, n_channels, np.dtype(series.dtype), bool(_alpha(n_channels, page)))
         white = None if stored else find_stated_white(file, series)
         if reads_by_itself(page):
             check_page_count(path, n_pages, one_page)
@@ -64,7 +66,9 @@ def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
     if _needs_opencv(page):
         values = decode_opencv(path)
         check_page_count(path, len(values), one_page)
-        return _with_white(Pages(values, white_of(values.dtype), None if stored else _alpha(values, page)), white)
+        return _with_white(
+            Pages(values, white_of(values.dtype), None if stored else _alpha(_count_channels(values), page)), white
+        )
     pages = decode_pillow(path, "TIFF", one_page, stored)
     return _with_white(_photometric_of_pillow(pages, page, stored), white)
 
@@ -99,7 +103,7 @@ def _photometric_of_pillow(pages: Pages, page: "tifffile.TiffPage", stored: bool
     if stored and values.dtype == np.uint8 and page.photometric in (_MINISWHITE, _MINISBLACK):
         values = narrow(values, page.bitspersample)
     # Pillow divides premultiplied colours by their opacity, so that what it calls opacity is always straight.
-    alpha = pages.alpha if stored or _alpha(values, page) else None
+    alpha = pages.alpha if stored or _alpha(_count_channels(values), page) else None
     return pages._replace(values=values, alpha=alpha)
 
 
@@ -129,18 +133,22 @@ def upright_pages(values: np.ndarray, series: "tifffile.TiffPageSeries", stored:
     values = _pages_first(values, series.axes)
     pages = Pages(values, None) if stored else _colours(values, series.keyframe)
     if not stored:
-        pages = pages._replace(alpha=_alpha(pages.values, series.keyframe))
+        pages = pages._replace(alpha=_alpha(_count_channels(pages.values), series.keyframe))
     return pages.turned(orientation_of(series.keyframe))
 
 
-def _alpha(values: np.ndarray, page: "tifffile.TiffPage") -> str | None:
+def _alpha(n_channels: int, page: "tifffile.TiffPage") -> str | None:
     """Tell what kind of opacity the last channel is, if the file says so and it is the only extra sample."""
-    n_channels = values.shape[-1] if values.ndim == 4 else 1
     n_colours = {_MINISBLACK: 1, _RGB: 3}.get(page.photometric)
     extra = tuple(page.extrasamples) or (_STRAIGHT,)  # OpenCV writes opacity without saying so
     if n_channels != page.samplesperpixel or len(extra) != 1 or n_channels - 1 != n_colours:
         return None
     return _ALPHAS.get(int(extra[0]))
+
+
+def _count_channels(values: np.ndarray) -> int:
+    """Return the number of channels of pages."""
+    return values.shape[-1] if values.ndim == 4 else 1
 
 
 def orientation_of(page: "tifffile.TiffPage") -> int:
