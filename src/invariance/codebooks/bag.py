@@ -24,7 +24,7 @@ from invariance.codebooks.orbit import Orbits
 from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
-from invariance.images import encode_labels, read_image
+from invariance.images import encode_labels, read_image, watch_range
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
 # Vectors that `fit_transform` keeps in memory, so that they are computed only once.
@@ -73,6 +73,8 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         Length of a vector.
     in_colour_ : bool
         Whether grey images are given three equal channels, because some training images are in colour.
+    intensity_range_ : dict
+        Dtype and range of the training images; images in another range are counted with a warning.
     seed_ : int
         Seed of the windows that are counted: every image has the same, so that its bag does not depend on the images
         beside it.
@@ -166,6 +168,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
     def count(self, images: Sequence[Any]) -> np.ndarray:
         """Count every word in every image: (n_images, n_words * (1 + 4 + 16 + ...)), float32."""
         check_is_fitted(self)
+        watch_range(self, images, reset=False)
         return self._count(images, {})
 
     def normalize(self, counts: np.ndarray) -> np.ndarray:
@@ -205,6 +208,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         check_count("levels", self.levels)
         n_images = _count_images(images)
         _check_masks(masks, y, n_images)
+        watch_range(self, images, reset=True)
         self.descriptor_: Descriptor = HaarPatches() if self.descriptor is None else clone(self.descriptor, safe=False)
         self.sampler_ = default_sampler(self.descriptor_) if self.sampler is None else clone(self.sampler, safe=False)
         rng = make_rng(self.random_state)

@@ -47,7 +47,7 @@ def watch_range(estimator: Any, images: Any, *, reset: bool) -> None:
     if reset:
         estimator.intensity_range_ = measure_range(images)
         return
-    fitted = getattr(estimator, "intensity_range_", None)
+    fitted: Any = getattr(estimator, "intensity_range_", None)
     if not _is_range(fitted) or _n_comparing:
         return
     found = measure_range(images)
@@ -88,7 +88,7 @@ def _samples(images: Any) -> Iterator[np.ndarray]:
     if isinstance(images, np.ndarray) and images.dtype != object:
         yield _drawn(images, MAX_VALUES)
         return
-    if not isinstance(images, Sequence | np.ndarray) or len(images) == 0:
+    if isinstance(images, str) or not isinstance(images, Sequence | np.ndarray) or len(images) == 0:
         return
     places = sorted({round(place) for place in np.linspace(0, len(images) - 1, MAX_IMAGES)})
     for place in places:
@@ -127,9 +127,7 @@ def _describe_difference(estimator: Any, found: dict[str, Any], fitted: dict[str
     """Write both ranges, what is likely wrong and the cure, in one line."""
     white, cause = _likely_white(found, quotient)
     convert = "Convert them" if white is None else f"Convert them: as_float32(images, white={white})"
-    own = (
-        "; scale='percentile' (--scale percentile) in fit and predict ignores it" if hasattr(estimator, "scale") else ""
-    )
+    own = ", or fit and predict with scale='percentile' (--scale percentile)" if hasattr(estimator, "scale") else ""
     return (
         f"the images hold {_in_words(found)}, but the {type(estimator).__name__} was fitted on {_in_words(fitted)}"
         f"{cause}. {convert}{own}."

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey, without_alpha
+from invariance.images import (
+    as_float32,
+    image_paths,
+    read_class_folder,
+    rescale,
+    resize_all,
+    shrink,
+    to_grey,
+    without_alpha,
+)
 from invariance.tradeoff import SIDE as SIDE
 from invariance.transformations import normalize_illumination
 
@@ -112,14 +121,16 @@ def has_colour(image: np.ndarray) -> bool:
     return bool((image[..., 0] != image[..., 1]).any() or (image[..., 1] != image[..., 2]).any())
 
 
-def as_one_kind(images: Sequence[np.ndarray], n_channels: int, max_side: int | None = MAX_SIDE) -> list[np.ndarray]:
-    """Return images as float32 (h, w) or (h, w, 3), shrunk to at most `max_side` pixels per side."""
-    return [shrink(_with_channels(image, n_channels), max_side) for image in images]
+def as_one_kind(
+    images: Sequence[np.ndarray], n_channels: int, max_side: int | None = MAX_SIDE, scale: str = "dtype"
+) -> list[np.ndarray]:
+    """Return images as float32 (h, w) or (h, w, 3), scaled and shrunk to at most `max_side` pixels per side."""
+    return [shrink(_with_channels(rescale(image, scale), n_channels), max_side) for image in images]
 
 
-def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int) -> np.ndarray:
-    """Return images as one float32 array (n, side, side) or (n, side, side, 3), cut from the middle."""
-    return resize_all([_with_channels(image, n_channels) for image in images], (side, side))
+def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int, scale: str = "dtype") -> np.ndarray:
+    """Return images as one float32 array (n, side, side) or (n, side, side, 3), scaled and cut from the middle."""
+    return resize_all([_with_channels(rescale(image, scale), n_channels) for image in images], (side, side))
 
 
 def _with_channels(image: Any, n_channels: int) -> np.ndarray:

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
+from invariance.images import SCALES, watch_range
 from invariance.jungles import InvariantFeatures
 from invariance.jungles.final_estimators import make_final_estimator
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
 from invariance.segmentation.estimators import MakeEstimator
-from invariance.segmentation.inputs import Labelled, check_image, is_stack, pair_up
+from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
 from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
@@ -58,7 +59,8 @@ class JungleSegmenter(BaseEstimator):
     unlabelled : int or None, default=None
         The value of unlabelled pixels in the masks. None means that all pixels are labelled.
     standardize : bool, default=True
-        Whether every channel of an image is scaled to mean 0 and standard deviation 1.
+        Whether every channel of an image is scaled to mean 0 and standard deviation 1; then the range in which images
+        are stored does not matter.
     n_pseudo_labels : int, default=5_000
         With fewer labelled pixels than this, filters are learned from this many, adding unlabelled pixels whose class
         a first model is certain of. 0 uses labelled pixels only.
@@ -81,6 +83,11 @@ class JungleSegmenter(BaseEstimator):
         Number of parallel jobs; -1 uses all processors. It does not change the result.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed for reproducible results.
+    scale : {"dtype", "image", "percentile"}, default="dtype"
+        How intensities are scaled before anything else, see `invariance.images.rescale`: by the dtype, or every image
+        by its own extremes, or by its percentiles, so that a few very bright pixels do not matter.
+    max_classes : int, default=32
+        More classes in the masks are an error: they are probably numbers of objects, or greys of a lossy image.
 
     Attributes
     ----------
@@ -90,6 +97,9 @@ class JungleSegmenter(BaseEstimator):
         Number of labelled pixels of each class.
     n_channels_ : int
         Number of channels of an image.
+    intensity_range_ : dict
+        Dtype and range of the training images; without `standardize`, images in another range are labelled with a
+        warning.
     patch_size_ : int
         Side of a patch in pixels.
     features_ : InvariantFeatures
@@ -128,6 +138,8 @@ class JungleSegmenter(BaseEstimator):
         warm_start=False,
         n_jobs=None,
         random_state=None,
+        scale="dtype",
+        max_classes=MAX_CLASSES,
     ):
         self.transformations = transformations
         self.patch_size = patch_size
@@ -146,6 +158,8 @@ class JungleSegmenter(BaseEstimator):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.scale = scale
+        self.max_classes = max_classes
 
     def fit(self, X: Any, y: Any) -> "JungleSegmenter":
         """Learn from images and their masks.
@@ -164,7 +178,9 @@ class JungleSegmenter(BaseEstimator):
             The fitted segmenter.
         """
         rng, n_rounds = make_rng(self.random_state), check_count("n_rounds", self.n_rounds)
-        labelled = pair_up(X, y, self.unlabelled, self.standardize)
+        scale = check_choice("scale", self.scale, SCALES)
+        labelled = pair_up(X, y, self.unlabelled, self.standardize, scale, self.max_classes)
+        watch_range(self, [image.image for image in labelled.images], reset=True)
         pixels = self._draw(labelled, rng)
         keep_filters = self.warm_start and hasattr(self, "features_")
         if keep_filters:
@@ -304,7 +320,10 @@ class JungleSegmenter(BaseEstimator):
 
     def _predict_image(self, image: Any) -> np.ndarray:
         """Predict the probabilities (h, w, K) of one image."""
-        image = StandardImage(check_image(image, self.n_channels_), self.standardize)
+        image = check_image(image, self.n_channels_)
+        if not self.standardize and self.scale == "dtype":
+            watch_range(self, [image], reset=False)
+        image = StandardImage(image, self.standardize, self.scale)
         return predict_maps(self._description(), self.final_estimators_, image, len(self.classes_), self.n_jobs)
 
     def _description(self) -> Description:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
-from invariance.images import encode_labels
+from invariance.images import comparing_once, encode_labels, watch_range
 from invariance.tangents.psd import check_psd_correction
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.defaults import default_kernels
@@ -110,6 +110,8 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         Factor of the scores before the softmax, with `probability=True`.
     n_features_in_ : int
         Number of values per row, where X has flat rows.
+    intensity_range_ : dict
+        Dtype and range of the training images; images in another range are classified with a warning.
 
     Notes
     -----
@@ -282,6 +284,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
             images = check_images(self, X, self.image_shape, reset=reset)
             if isinstance(self.kernels, str) and getattr(images, "ndim", 3) == 2:
                 raise ValueError("kernels='all' needs images, but X has flat rows. Give their image_shape=(h, w).")
+            watch_range(self, images, reset=reset)
             return images
         stack = check_stack(X)
         if reset and stack.shape[1] != stack.shape[2]:
@@ -362,7 +365,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Scores (m, n_classes), or decisions (m, 1) of two classes."""
         check_is_fitted(self)
-        Ks = self._test_grams(self._check_input(X, reset=False))
+        images = self._check_input(X, reset=False)
+        with comparing_once():
+            Ks = self._test_grams(images)
         return class_scores(decide(self.machines_, self.tasks_, Ks), self.tasks_, len(self.classes_))
 
     def _warn_of_gaps(self) -> None:
