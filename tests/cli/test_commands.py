@@ -96,7 +96,8 @@ def test_transformations_alone_lists_the_sets_and_writes_nothing(capsys, tmp_pat
     assert main(["transformations"]) == 0
     text = capsys.readouterr().out
     assert "rotations:24" in text
-    assert "illumination:8:16" in text
+    assert "illumination:4 " in text
+    assert "illumination-corrections:8:16" in text
     assert list(tmp_path.iterdir()) == []
 
 

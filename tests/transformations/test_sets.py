@@ -6,7 +6,7 @@ from invariance.transformations import (
     Custom,
     Elastic,
     Identity,
-    Illumination,
+    IlluminationCorrections,
     Morphology,
     Reflections,
     Rotations,
@@ -42,9 +42,9 @@ def size(phi, shape=(9, 9)):
         (Rotations(3, limit=15), 3),
         (Rotations(3, limit=15).closure(), 5),
         (Rotations(2, limit=15), 3),
-        (Shifts(2) * Illumination(), 75),
+        (Shifts(2) * IlluminationCorrections(), 75),
         (Morphology(), 5),
-        (Illumination() | Illumination((8,)), 3),
+        (IlluminationCorrections() | IlluminationCorrections((8,)), 3),
         (Rotations(24).subsample(5), 5),
         (Rotations(4).subsample(50), 4),
     ],
@@ -116,7 +116,7 @@ def test_elastic_fields_are_seeded_and_as_strong_as_said():
 
 
 def test_a_set_that_is_not_linear_says_so():
-    operators = Illumination().operators((5, 5))
+    operators = IlluminationCorrections().operators((5, 5))
     assert not operators.linear
     with pytest.raises(ValueError, match="no adjoint.*largest_responses"):
         operators.adjoint(np.zeros((1, 5, 5)))
@@ -158,7 +158,7 @@ def test_parts_of_a_set_are_the_simple_sets_it_is_made_of():
 
 
 def test_the_border_of_all_parts_can_be_changed():
-    phi = Rotations(4) * Shifts(1) | Illumination()
+    phi = Rotations(4) * Shifts(1) | IlluminationCorrections()
     changed = with_border(phi, "edge")
     assert [getattr(part, "border", None) for part in parts_of(changed)] == ["edge", "edge", None]
     assert [getattr(part, "border", None) for part in parts_of(phi)] == ["zero", "zero", None]
