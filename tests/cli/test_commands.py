@@ -112,6 +112,16 @@ def test_transformations_draws_an_orbit(ending, capsys, tmp_path):
     assert list(tmp_path.iterdir()) == [image]
 
 
+def test_transformations_says_that_images_are_normalized(capsys, tmp_path):
+    arguments = ["transformations", "--size", "24", "-o", str(tmp_path / "orbit.png"), "--invariant-to"]
+    assert main([*arguments, "reflections,illumination:4"]) == 0
+    text = capsys.readouterr().out
+    assert "2 members" in text
+    assert "Images are normalized first" in text
+    assert main([*arguments, "reflections"]) == 0
+    assert "normalized" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "1"])
 def test_transformations_takes_grey_and_colour_with_and_without_alpha(mode, tmp_path):
     Image.new(mode, (40, 30)).save(tmp_path / "image.png")

@@ -176,7 +176,7 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "ClusteringForest": [{"n_trees": 3, "n_leaves": 20}],
     "CodebookClassifier": [{"bag": BagOfFeatures(sampler=RandomWindows(60, 20))}],
-    "DerivedKernel": [{"response": A_RESPONSE}],
+    "DerivedKernel": [{"response": NeuralResponse([Layer(3, n_templates=10)], random_state=0)}],
     "FeatureKernel": [{"transformer": PYRAMID}],
     "GradientPyramid": [{"n_bins": 8, "levels": 2}],
     "ImageKernel": [{"kernel": TangentDistance()}],
@@ -186,8 +186,8 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "JitteredSVC": [{"transformations": Shifts(1)}],
     "JungleClassifier": [
         {"transformations": Rotations(4), "n_jungles": 3, "rank": 24, **JUNGLE},
-        {"transformations": Shifts(1) * IlluminationCorrections(), "n_jungles": 3, "max_samples": 0.7, "max_members": 0.5,
-         "rank": 24, **JUNGLE},
+        {"transformations": Shifts(1) * IlluminationCorrections(), "n_jungles": 3, "max_samples": 0.7,
+         "max_members": 0.5, "rank": 24, **JUNGLE},
     ],
     "JungleSegmenter": [
         {"transformations": Rotations(4), "patch_size": 7, "max_pixels": 200, "n_pseudo_labels": 300, "unlabelled": 9,
