@@ -54,7 +54,8 @@ def _print_sets() -> None:
     table = Table(
         box=None, pad_edge=False, title="Values of --invariant-to; commas combine several", title_justify="left"
     )
-    for column in ("example", "parameters", "meaning"):
+    table.add_column("example", no_wrap=True)  # to be copied
+    for column in ("parameters", "meaning"):
         table.add_column(column, overflow="fold")
     for word, kind in WORDS.items():
         form = kind.text_form

@@ -180,7 +180,7 @@ class Gamma(_LogarithmicFactors):
 
 
 class Illumination(TransformationSet):
-    """Slowly varying light: images are divided by their blur of `width` pixels and standardized before anything else.
+    """Slowly varying light: images are divided by their own blur and standardized before anything else.
 
     Every estimator and every method normalizes all images that it is given, for training and for prediction, by
     `normalize_illumination`. The set has no members besides the identity; multiply it with other sets.
