@@ -33,6 +33,7 @@ N_TRAINING = 5
 SHIFTS = Shifts(2, border="edge")
 PAPERS_PHI = SHIFTS * IlluminationCorrections((8.0, 16.0))
 LIGHT = Illumination(4.0)
+OUR_PHI = SHIFTS * LIGHT
 # The paper ends when all leaves are pure; 50 layers are never reached.
 PAPERS_ALGORITHM: dict[str, Any] = {"targets": "pairs", "threshold": "zero", "relaxation": "layer", "max_depth": 50}
 OUR_SETTINGS: dict[str, Any] = {
@@ -61,12 +62,12 @@ METHODS: dict[str, tuple[float | None, Callable]] = {
     "TICJ, no transformations": (16.0, lambda seed: _paper(None, seed)),
     "TICJ": (12.9, lambda seed: _paper(PAPERS_PHI, seed)),
     "TICJ, early stopping": (None, lambda seed: _paper(PAPERS_PHI, seed, validation_fraction=0.2)),
-    "ours, one tree": (None, lambda seed: _ours(SHIFTS * LIGHT, seed, **ONE, max_width=None)),
-    "ours, one jungle": (None, lambda seed: _ours(SHIFTS * LIGHT, seed, **ONE)),
+    "ours, one tree": (None, lambda seed: _ours(OUR_PHI, seed, **ONE, max_width=None)),
+    "ours, one jungle": (None, lambda seed: _ours(OUR_PHI, seed, **ONE)),
     "ours, 60 jungles, no transformations": (None, lambda seed: _ours(None, seed)),
     "ours, 60 jungles, no shifts": (None, lambda seed: _ours(LIGHT, seed)),
-    "ours, 60 trees": (None, lambda seed: _ours(SHIFTS * LIGHT, seed, max_width=None)),
-    "ours, 60 jungles": (None, lambda seed: _ours(SHIFTS * LIGHT, seed)),
+    "ours, 60 trees": (None, lambda seed: _ours(OUR_PHI, seed, max_width=None)),
+    "ours, 60 jungles": (None, lambda seed: _ours(OUR_PHI, seed)),
 }
 
 
