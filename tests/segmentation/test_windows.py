@@ -8,7 +8,7 @@ from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
 from invariance.segmentation import windows
 from invariance.segmentation.windows import N_SCALES, WindowResponses, _kernels, cut_windows, window_reach
-from invariance.transformations import Brightness, Identity, Reflections, Rotations, Shifts
+from invariance.transformations import Brightness, Identity, Illumination, Reflections, Rotations, Shifts
 
 SIZE = 7
 SIDE = 40
@@ -21,6 +21,7 @@ CASES = {
     "two channels": (Rotations(4), 2, {}),
     "parts of Φ": (Rotations(8), 1, {"n_jungles": 3, "max_members": 0.4}),
     "not linear": (Brightness(3), 1, {}),
+    "normalized patches": (Rotations(4) * Illumination(2), 1, {}),
     "not linear, in colour, in parts": (
         Rotations(4) * Brightness(3), 3, {"n_jungles": 2, "max_members": 0.4}
     ),

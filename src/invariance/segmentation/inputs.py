@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.segmentation.sampling import count_labels
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import StandardImage, prepare_image
+from invariance.transformations import TransformationSet
 
 # Gradients need two pixels per side.
 MIN_SIDE = 2
@@ -35,7 +36,9 @@ class Labelled(NamedTuple):
     n_channels: int
 
 
-def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labelled:
+def pair_up(
+    images: Any, masks: Any, unlabelled: Any, standardize: bool, phi: TransformationSet | None = None
+) -> Labelled:
     """Pair the images and masks given to `fit`; raise ValueError naming what does not fit together."""
     pairs = [pair for index, *both in _enumerate_pairs(images, masks) for pair in _split_stack(index, *both)]
     n_channels = [_count_channels(image) for image, _ in pairs]
@@ -57,7 +60,7 @@ def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labe
         )
     kept = [(image, mask) for image, mask in pairs if unlabelled is None or (mask != unlabelled).any()]
     kept_masks = [mask for _, mask in kept]
-    standard = [StandardImage(image, standardize) for image, _ in kept]
+    standard = [prepare_image(image, standardize, phi) for image, _ in kept]
     return Labelled(standard, kept_masks, classes, count_labels(kept_masks, classes), n_channels[0])
 
 

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from invariance.images import as_float32
+from invariance.transformations import TransformationSet
+from invariance.transformations.sets import split_normalizing
 
 # Memory of the strips in which mean and standard deviation are measured.
 STRIP_BYTES = 32 * 2**20
+
+
+def prepare_image(image: Any, standardize: bool, phi: TransformationSet | None) -> "StandardImage":
+    """Return the view of an image (h, w) or (h, w, c); if Φ normalizes images, of a normalized copy in memory."""
+    normalizing, _ = split_normalizing(phi)
+    if normalizing is not None:
+        image = normalizing.normalize(StandardImage(image, standardize=False)[:, :][None])[0]
+    return StandardImage(image, standardize)
 
 
 class StandardImage:
