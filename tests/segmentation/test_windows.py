@@ -114,3 +114,18 @@ def test_no_patch_is_cut_where_maps_serve(monkeypatch):
     responses = learn(Rotations(4), 1)
     monkeypatch.setattr(windows, "cut_windows", None)
     assert responses.everywhere(photo(1), SIDE + 20).shape[0] == 2 * responses.filters._n_filters
+
+
+def test_spectra_of_many_tile_sizes_are_kept_in_bounded_memory(monkeypatch):
+    sides = range(20, 60, 4)
+    one = learn(Rotations(4), 1)
+    one.prepare(max(sides))
+    monkeypatch.setattr(windows, "SPECTRA_BYTES", 2 * one._spectra.nbytes)
+    responses, reach = learn(Rotations(4), 1), window_reach(SIZE)
+    part = photo(1, (20 + 2 * reach, 20 + 2 * reach), seed=2)
+    maps = {}
+    for side in sides:
+        maps[side] = responses.everywhere(part, side)
+        assert 0 < responses._spectra.nbytes <= windows.SPECTRA_BYTES
+    for side in sides:
+        np.testing.assert_array_equal(responses.everywhere(part, side), maps[side])
