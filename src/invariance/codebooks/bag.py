@@ -25,6 +25,7 @@ from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image, watch_range
+from invariance.transformations.photometric import normalize_intensities
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
 # Vectors that `fit_transform` keeps in memory, so that they are computed only once.
@@ -301,13 +302,13 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         return counts
 
     def _load(self, image: Any) -> np.ndarray:
-        """One image as an array, with three channels where training images had them."""
+        """One image as an array, with three channels where training images had them, normalized if Φ says so."""
         image = read_image(image) if isinstance(image, str | os.PathLike) else np.asarray(image)
         if image.ndim not in (2, 3) or image.size == 0:
             raise ValueError(f"an image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
         if self.in_colour_ and (image.ndim == 2 or image.shape[2] == 1):
             image = np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
-        return image
+        return normalize_intensities(image[None], self.transformations)[0]
 
     def _learn_thresholds(self, counts: np.ndarray, y) -> None:
         """Find the counts above which words tell most about the class."""

@@ -7,7 +7,7 @@ are, with a warning, because the right mapping is known to their owner only.
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -88,7 +88,8 @@ def _samples(images: Any) -> Iterator[np.ndarray]:
     if isinstance(images, np.ndarray) and images.dtype != object:
         yield _drawn(images, MAX_VALUES)
         return
-    if isinstance(images, str) or not isinstance(images, Sequence | np.ndarray) or len(images) == 0:
+    is_sequence = hasattr(images, "__getitem__") and not isinstance(images, str | Mapping)
+    if not is_sequence or len(images) == 0:
         return
     places = sorted({round(place) for place in np.linspace(0, len(images) - 1, MAX_IMAGES)})
     for place in places:

@@ -20,11 +20,11 @@ from invariance.images import (
 )
 from invariance.tradeoff import SIDE as SIDE
 from invariance.transformations import normalize_illumination
+from invariance.transformations.photometric import as_intensities
 
 MAX_SIDE = 320  # pixels of the longer side that any method looks at
 MAX_BYTES = 2_000_000_000  # that all images of a folder together may take
 BYTES_PER_PIXEL = 3 * 4
-DEVIATIONS = 6.0  # from black to white of an image with normalized illumination
 
 
 class ImageFolder(NamedTuple):
@@ -154,4 +154,4 @@ def remove_illumination(image: np.ndarray, width: float) -> np.ndarray:
         Standard deviation of the blur, in 32nds of the shorter side.
     """
     scaled = width * min(image.shape[:2]) / SIDE
-    return np.clip(0.5 + normalize_illumination(np.asarray(image)[None], scaled)[0] / DEVIATIONS, 0, 1)
+    return as_intensities(normalize_illumination(np.asarray(image)[None], scaled)[0])

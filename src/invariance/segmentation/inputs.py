@@ -7,7 +7,8 @@ import numpy as np
 
 from invariance._core.checks import check_count
 from invariance.segmentation.sampling import count_labels
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import StandardImage, prepare_image
+from invariance.transformations import TransformationSet
 
 # Gradients need two pixels per side.
 MIN_SIDE = 2
@@ -44,6 +45,7 @@ def pair_up(
     masks: Any,
     unlabelled: Any,
     standardize: bool,
+    phi: TransformationSet | None = None,
     scale: str = "dtype",
     max_classes: int = MAX_CLASSES,
 ) -> Labelled:
@@ -68,7 +70,7 @@ def pair_up(
         )
     kept = [(image, mask) for image, mask in pairs if unlabelled is None or (mask != unlabelled).any()]
     kept_masks = [mask for _, mask in kept]
-    standard = [StandardImage(image, standardize, scale) for image, _ in kept]
+    standard = [prepare_image(image, standardize, phi, scale) for image, _ in kept]
     return Labelled(standard, kept_masks, classes, count_labels(kept_masks, classes), n_channels[0])
 
 

@@ -25,9 +25,10 @@ from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
 from invariance.segmentation.sampling import Pixels, draw_pixels, make_folds
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import prepare_image
 from invariance.segmentation.windows import N_SCALES, WindowResponses
-from invariance.transformations import Rotations
+from invariance.transformations import Rotations, TransformationSet
+from invariance.transformations.sets import split_normalizing
 
 # What patch_size=None compares, and what it falls back to.
 PATCH_SIZES, DEFAULT_PATCH_SIZE = (15, 23, 31, 47), 31
@@ -46,7 +47,8 @@ class JungleSegmenter(BaseEstimator):
     Parameters
     ----------
     transformations : TransformationSet or None, default=None
-        What does not matter to the learned filters. None means `Rotations(16)`.
+        What does not matter to the learned filters. None means `Rotations(16)`. With `Illumination` as a factor, whole
+        images are normalized first, which takes a copy of each in memory.
     patch_size : int or None, default=31
         Side of a patch in pixels, odd; patches are also seen at half resolution, twice as large. None compares several
         sizes on held-out pixels.
@@ -179,8 +181,8 @@ class JungleSegmenter(BaseEstimator):
         """
         rng, n_rounds = make_rng(self.random_state), check_count("n_rounds", self.n_rounds)
         scale = check_choice("scale", self.scale, SCALES)
-        labelled = pair_up(X, y, self.unlabelled, self.standardize, scale, self.max_classes)
-        watch_range(self, [image.image for image in labelled.images], reset=True)
+        labelled = pair_up(X, y, self.unlabelled, self.standardize, self._phi(), scale, self.max_classes)
+        watch_range(self, X, reset=True)
         pixels = self._draw(labelled, rng)
         keep_filters = self.warm_start and hasattr(self, "features_")
         if keep_filters:
@@ -280,10 +282,11 @@ class JungleSegmenter(BaseEstimator):
         n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
         examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, self._estimator_maker(rng), rng, self.n_jobs)
         seed = int(rng.integers(2**31))
+        _, phi = split_normalizing(self._phi())  # the images are normalized already
 
         def make_filters(size: int, n_examples: int) -> InvariantFeatures:
             return InvariantFeatures(
-                DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations,
+                phi,
                 n_jungles=self.n_jungles,
                 extremes="both",
                 max_depth=self.max_depth,
@@ -318,12 +321,15 @@ class JungleSegmenter(BaseEstimator):
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
         return lambda n_samples: make_final_estimator(self.final_estimator, n_samples, seed, n_trees)
 
+    def _phi(self) -> TransformationSet:
+        return DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations
+
     def _predict_image(self, image: Any) -> np.ndarray:
         """Predict the probabilities (h, w, K) of one image."""
         image = check_image(image, self.n_channels_)
         if not self.standardize and self.scale == "dtype":
             watch_range(self, [image], reset=False)
-        image = StandardImage(image, self.standardize, self.scale)
+        image = prepare_image(image, self.standardize, self._phi(), self.scale)
         return predict_maps(self._description(), self.final_estimators_, image, len(self.classes_), self.n_jobs)
 
     def _description(self) -> Description:

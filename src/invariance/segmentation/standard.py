@@ -11,10 +11,23 @@ import numpy as np
 
 from invariance.images import as_float32
 from invariance.images.scaling import find_extremes
+from invariance.transformations import TransformationSet
+from invariance.transformations.sets import split_normalizing
 
 # Memory of the strips in which mean and standard deviation are measured.
 STRIP_BYTES = 32 * 2**20
 MAX_GRID_VALUES = 4_000_000  # of which percentiles are taken
+
+
+def prepare_image(
+    image: Any, standardize: bool, phi: TransformationSet | None, scale: str = "dtype"
+) -> "StandardImage":
+    """Return the view of an image (h, w) or (h, w, c); if Φ normalizes images, of a normalized copy in memory."""
+    normalizing, _ = split_normalizing(phi)
+    if normalizing is None:
+        return StandardImage(image, standardize, scale)
+    normalized = normalizing.normalize(StandardImage(image, False, scale)[:, :][None])[0]
+    return StandardImage(normalized, standardize)
 
 
 class StandardImage:

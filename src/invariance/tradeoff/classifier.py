@@ -25,6 +25,9 @@ from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms,
 from invariance.tradeoff.tasks import REST, Task, class_scores, decide, grams_of, make_tasks, predict_codes
 
 STACKS = ("precomputed", "distances")
+SAME = (
+    1e-9  # kernel values that differ by less, of at most 1 for the kernels of the library, are equal but for rounding
+)
 TASKS_PER_JOB = 5  # the weights of a pair of classes are learned in less time than it takes to start a job
 
 
@@ -179,6 +182,8 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         self._check_correction()
         X = self._check_input(X, reset=True)
         self.classes_, self.codes_ = encode_labels(y, X.shape[1] if self._takes_stacks() else len(X))
+        if not self._takes_stacks():
+            _warn_of_sameness(X)
         self.kernel_names_ = self._name_kernels(X)
         Ks = self._training_grams(X, y)
         self.tasks_ = make_tasks(self.codes_, self.scheme_)
@@ -391,6 +396,15 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def _fit_again(self, place: int, Ks: np.ndarray, y: np.ndarray) -> Machine:
         """A machine on the weights of a task, for some of its samples."""
         return fit_machine(Ks, y, float(self.C), self.machines_[place].weights)
+
+
+def _warn_of_sameness(images: Any) -> None:
+    if all(np.array_equal(image, images[0]) for image in images):
+        warnings.warn(
+            f"all {len(images)} training images are the same, so that classes cannot be told apart. Check the images.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _fit_group(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:
