@@ -15,9 +15,9 @@ from rich.table import Table
 from experiments import catalogue
 from experiments.confirmation import confirm
 from experiments.experiment import Experiment, can_run, missing_data, missing_packages
-from experiments.reproduction_page import HEAD, claims_of, rows_of, verdict_on, write_page
+from experiments.reproduction_page import HEAD, claims_of, judge, rows_of, verdict_on, write_page
 from experiments.results import Result, as_json, check_runs, is_current, is_outdated, perform, read_result, write_result
-from experiments.verdicts import judge_claim, judge_figure
+from experiments.verdicts import judge_figure
 from invariance.cli.output import in_one_line
 
 EXAMPLES = """examples:
@@ -52,7 +52,7 @@ def make_parser() -> Parser:
     add("--quick", action="store_true", help="rehearse in under a minute per experiment; its figures mean nothing")
     add("--runs", type=_number_from(1), help="number of runs; default: the experiment's own, see --list")
     add("--seed", type=_number_from(0), default=0, help="seed of the first run; later runs take the next ones")
-    add("--confirm", action="store_true", help="repeat the first run of outdated results; current if figures are equal")
+    add("--confirm", action="store_true", help="repeat two runs of outdated results; current if figures are equal")
     add("--force", action="store_true", help="run again even if a current result is stored")
     add("--json", action="store_true", help="print JSON on standard output")
     add("-o", "--output", type=Path, help="folder for reproductions.md, plots and results; default with --all: docs")
@@ -89,7 +89,7 @@ def run(asked: argparse.Namespace) -> int:
         raise ValueError("name one experiment, or give one of --list, --all and --page; got more than one of them.")
     if asked.confirm and (asked.quick or asked.force or asked.json or asked.runs or asked.list or asked.page):
         raise ValueError(
-            "--confirm repeats the first run of stored results. Give a name or --all, and -o, nothing else."
+            "--confirm repeats the first two runs of stored results. Give a name or --all, and -o, nothing else."
         )
     needs_output = asked.all or asked.page or asked.confirm
     output = Path("docs") if asked.output is None and needs_output else asked.output
@@ -210,10 +210,7 @@ def _document(experiment: Experiment, result: Result | None) -> dict[str, Any]:
         for table, plain in zip(result.found.tables, stored["found"]["tables"], strict=True):
             for outcome, row in zip(table.outcomes, plain["outcomes"], strict=True):
                 row["verdict"] = judge_figure(outcome, table)
-        judged = [
-            (claim.sentence, *judge_claim(claim, result.found.tables, experiment.has_independent_runs))
-            for claim in experiment.claims
-        ]
+        judged = [(claim.sentence, *judge(claim, experiment, result)) for claim in experiment.claims]
         document["claims"] = [dict(zip(("claim", "verdict", "seen"), found, strict=True)) for found in judged]
     return document
 
@@ -257,7 +254,8 @@ def _print_tables(experiment: Experiment, result: Result) -> None:
     if experiment.differs:
         print(experiment.differs)
     for table in result.found.tables:
-        _print_table(f"\n{table.title} ({table.direction})", HEAD, rows_of(table, result.is_quick))
+        unit = experiment.unit_of(table.title)
+        _print_table(f"\n{table.title} ({table.direction})", HEAD, rows_of(table, result.is_quick, unit))
     for line in [] if result.is_quick else claims_of(experiment, result):
         print(line)
     print(f"{result.seconds:.0f} s. {verdict_on(experiment, result)}")

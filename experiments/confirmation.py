@@ -1,4 +1,7 @@
-"""Confirm a stored result whose code has changed: repeat its first run, and compare every figure of it."""
+"""Confirm a stored result whose code has changed: repeat its first two runs, and compare every figure of them.
+
+Two runs, not one: code that draws the same data in every run gives the figures of the first run and no others.
+"""
 
 from datetime import UTC, datetime
 
@@ -7,11 +10,12 @@ import numpy as np
 from experiments.experiment import Experiment
 from experiments.results import DIGITS, Result, fingerprint, perform
 
+N_REPEATED = 2
 Figures = dict[tuple[str, str], np.ndarray]
 
 
 def confirm(result: Result, experiment: Experiment) -> Result:
-    """The result, marked as current if its first run, repeated with the present code, has the same figures.
+    """The result, marked as current if its first runs, repeated with the present code, have the same figures.
 
     Parameters
     ----------
@@ -27,40 +31,50 @@ def confirm(result: Result, experiment: Experiment) -> Result:
     Raises
     ------
     ValueError
-        If a figure differs, if rows were added or removed, or if no figure belongs to a single run.
+        If a figure or the number of figures differs, if rows were added or removed, or if no figure belongs to a run.
     """
-    expected, found = (first_figures(one) for one in (result, perform(experiment, 1, result.seed or 0)))
+    repeated = perform(experiment, min(N_REPEATED, result.runs), result.seed or 0)
+    stored, found = figures_of(result), figures_of(repeated)
     cure = f"Run it again: python -m experiments {experiment.name} --runs {result.runs} --force"
+    if changed := sorted(set(stored) ^ set(found)):
+        raise ValueError(f"{experiment.name}: rows were added or removed, {_name(changed[0])} among them. {cure}")
+    expected = {
+        key: first_of(figures, result.runs, repeated.runs)
+        for key, figures in stored.items()
+        if not _is_over_all_runs(figures, found[key], result.runs, repeated.runs)
+    }
     if not expected:
         raise ValueError(f"{experiment.name} has no figure of a single run to compare. {cure}")
-    if changed := sorted(set(expected) ^ set(found)):
-        raise ValueError(f"{experiment.name}: rows were added or removed, {_name(changed[0])} among them. {cure}")
     differing = [key for key in expected if not _are_equal(expected[key], found[key])]
     if differing:
         first = differing[0]
         raise ValueError(
-            f"{experiment.name}: {len(differing)} of {len(expected)} figures of the first run differ, {_name(first)} "
-            f"is {found[first]}, stored is {expected[first]}. {cure}"
+            f"{experiment.name}: {len(differing)} of {len(expected)} rows of the first {repeated.runs} runs differ, "
+            f"{_name(first)} has {found[first]}, stored are {expected[first]}. {cure}"
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return result._replace(fingerprint=fingerprint(experiment, result.runs, result.seed or 0, False), confirmed=now)
 
 
-def first_figures(result: Result) -> Figures:
-    """The figures of the first run by title and method, of tables and plots; figures over all runs are left out."""
+def figures_of(result: Result) -> Figures:
+    """All figures by title and method, of tables and plots; runs are along the first axis."""
     rows = {
-        (table.title, outcome.method): outcome.figures[:1]
-        for table in result.found.tables
-        for outcome in table.outcomes
-        if len(outcome.figures) == result.runs
+        (table.title, outcome.method): outcome.figures for table in result.found.tables for outcome in table.outcomes
     }
     curves = {
-        (f"{plot.title}, curve", curve.method): curve.rates[0]
-        for plot in result.found.plots
-        for curve in plot.curves
-        if len(curve.rates) == result.runs
+        (f"{plot.title}, curve", curve.method): curve.rates for plot in result.found.plots for curve in plot.curves
     }
     return {**rows, **curves}
+
+
+def first_of(figures: np.ndarray, n_runs: int, n_first: int) -> np.ndarray:
+    """The figures of the first of all runs, each of which may have several, one after the other."""
+    return figures[: n_first * (len(figures) // n_runs)]
+
+
+def _is_over_all_runs(stored: np.ndarray, repeated: np.ndarray, n_runs: int, n_repeated: int) -> bool:
+    """Whether figures do not belong to runs: there are as many of fewer runs."""
+    return len(stored) == len(repeated) and n_repeated < n_runs != len(stored)
 
 
 def _are_equal(stored: np.ndarray, repeated: np.ndarray) -> bool:

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from experiments.outcome import Found
-from experiments.verdicts import Claim
+from experiments.verdicts import MIN_RUNS, RUN, Claim
 from invariance.datasets import list_datasets
 
 
@@ -28,7 +28,11 @@ class Experiment(NamedTuple):
     runs : int
         Default number of runs.
     minutes : float
-        Rough duration of the default number of runs on one otherwise idle core.
+        Rough duration of the default number of runs on two otherwise idle cores.
+    paper_runs : int or None
+        Number of runs in the paper, None if it does not say or has a single one.
+    why_fewer : str
+        Why there are fewer runs than in the paper or than a verdict needs, if it is not their duration.
     max_runs : int or None
         Upper limit of the number of runs, where the splits are given.
     has_seed : bool
@@ -43,8 +47,11 @@ class Experiment(NamedTuple):
         Figures of the paper for methods that this library does not have.
     packages : tuple of str
         Packages beyond the dependencies of `invariance` that the experiment imports.
-    has_independent_runs : bool
-        False if all runs share their training data: then no claim about them is reached.
+    dependence : str
+        Why the runs are not independent, for example because they share their training data: then no claim about
+        them is reached. Empty if they are independent.
+    units : mapping of str to str
+        What one figure of a table stands for, by the title of the table, where it is not a run.
     """
 
     name: str
@@ -55,6 +62,8 @@ class Experiment(NamedTuple):
     run: Callable[[int, int, bool], Found] | None = None
     runs: int = 0
     minutes: float = 0.0
+    paper_runs: int | None = None
+    why_fewer: str = ""
     max_runs: int | None = None
     has_seed: bool = True
     unavailable: str = ""
@@ -62,7 +71,30 @@ class Experiment(NamedTuple):
     claims: tuple[Claim, ...] = ()
     others: Mapping[str, float] = {}
     packages: tuple[str, ...] = ()
-    has_independent_runs: bool = True
+    dependence: str = ""
+    units: Mapping[str, str] = {}
+
+    @property
+    def has_independent_runs(self) -> bool:
+        """Whether claims can be reached by these runs."""
+        return not self.dependence
+
+    def unit_of(self, table: str) -> str:
+        """What one figure of the table with this title stands for."""
+        return self.units.get(table, RUN)
+
+
+def explain_few_runs(experiment: Experiment) -> str:
+    """Why there are fewer runs than in the paper, or than a verdict needs; empty if there are as many."""
+    n_runs, needed = experiment.runs, []
+    if experiment.paper_runs is not None and n_runs < experiment.paper_runs:
+        needed.append(f"the paper has {experiment.paper_runs}")
+    if 0 < n_runs < MIN_RUNS:
+        needed.append(f"a verdict on a claim needs {MIN_RUNS}")
+    if not needed:
+        return ""
+    reason = experiment.why_fewer or f"a run takes about {experiment.minutes / n_runs:.2g} min on two cores"
+    return f"By default {n_runs} run{'s' * (n_runs > 1)}, where {' and '.join(needed)}: {reason}."
 
 
 def missing_data(experiment: Experiment) -> list[str]:

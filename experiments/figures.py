@@ -1,8 +1,8 @@
 """`python -m experiments.figures`: write the tables of figures in README and the documentation from stored results.
 
 A block begins with a line `<!-- figures: NAME -->` and ends with `<!-- end of figures -->`; what is between them is
-replaced. Names are those of the rooms in `quotations`, "measured" for all rooms, and "failed" for what the papers say
-and our runs do not show.
+replaced. Names are those of the rooms in `quotations`, "measured" for all rooms, and "failed" for the
+claims that our runs do not show.
 """
 
 import re
@@ -15,16 +15,16 @@ from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import Experiment
 from experiments.outcome import Outcome, Table
 from experiments.quotations import PAPERS, QUOTATIONS, Quotation
-from experiments.results import Result, command_of, read_result
+from experiments.results import Result, command_of, is_outdated, read_result
 from experiments.verdicts import (
     MIN_RUNS,
-    NOT_REACHED,
     NOT_RUN,
-    TOLERANCE,
+    REACHED,
     UNDECIDED,
     VERDICTS,
     Claim,
     Interval,
+    count,
     judge_claim,
     judge_figure,
     lead_of,
@@ -37,8 +37,20 @@ RESULTS = Path("docs", "reproductions", "results")
 BLOCK = re.compile(
     r"^<!-- figures: (?P<name>.*?) -->\n(?P<text>.*?)^<!-- end of figures -->$", re.DOTALL | re.MULTILINE
 )
-HEAD = ("task", "this library", "strongest peer", "lead of the first over the peer", "stored result and command")
+HEAD = (
+    "task",
+    "this library",
+    "strongest peer or ablation",
+    "lead of the first over it",
+    "stored result and command",
+)
 CLAIMS_HEAD = ("claim", "first method", "second method", "lead of the first", "verdict", "stored result and command")
+
+OUTDATED = "outdated"
+OUTDATED_NOTE = (
+    f'Rows marked "{OUTDATED}" are of earlier code: the experiment or the library has changed since the run, and '
+    "it was not repeated."
+)
 
 Results = Mapping[str, Result]
 
@@ -58,6 +70,8 @@ def rewrite(text: str, results: Results, page: Path) -> str:
 
     def write(block: re.Match) -> str:
         content = block_of(block["name"], results, page)
+        if f", {OUTDATED} |" in content:
+            content = f"{content}\n\n{OUTDATED_NOTE}"
         return f"<!-- figures: {block['name']} -->\n\n{content}\n\n<!-- end of figures -->"
 
     return BLOCK.sub(write, text)
@@ -84,53 +98,53 @@ def measured(quotations: Sequence[Quotation], results: Results, page: Path) -> s
 
 
 def claims(results: Results, page: Path, papers: Sequence[str], only_failed: bool = False) -> str:
-    """A table of the papers' claims with their verdicts, from all stored results."""
+    """A table of claims with their verdicts, from all stored results; claims that were not run are counted only."""
     rows = []
     for experiment, claim, verdict in _judged(results):
-        result = results[experiment.name]
-        is_wanted = not only_failed or _has_failed(experiment, claim, verdict, result)
-        if experiment.paper not in papers or not is_wanted:
+        if experiment.paper not in papers or verdict == NOT_RUN:
             continue
+        if only_failed and verdict == REACHED:
+            continue
+        result = results[experiment.name]
         sentence = f"{claim.sentence} [{experiment.paper}]" if len(papers) > 1 else claim.sentence
-        rows.append([sentence, *_seen(claim, result), verdict, source_of_figures(result, page)])
+        rows.append([sentence, *_seen(claim, experiment, result), verdict, source_of_figures(result, page)])
     return _table(CLAIMS_HEAD, rows)
 
 
 def counts(results: Results) -> str:
-    """How many claims and figures of the papers have each verdict, in a sentence each."""
-    of_claims = Counter(verdict for *_, verdict in _judged(results))
+    """How many claims of the papers and of ours, and figures of the papers, have each verdict, in a sentence each.
+
+    Claims whose experiment or rows were not run are counted as such.
+    """
+    judged_claims = [(claim.is_papers, verdict) for _, claim, verdict in _judged(results)]
+    of_claims, of_ours = (
+        Counter(verdict for is_papers, verdict in judged_claims if is_papers == wanted) for wanted in (True, False)
+    )
     tables = [table for result in results.values() for table in result.found.tables]
     judged = [judge_figure(outcome, table) for table in tables for outcome in table.outcomes]
     of_figures = Counter(verdict for verdict in judged if verdict is not None)
     parts = []
-    for kind, of_kind in (("claims", of_claims), ("figures", of_figures)):
+    kinds = {"claims of the papers": of_claims, "claims of ours": of_ours, "figures of the papers": of_figures}
+    for kind, of_kind in kinds.items():
         listed = ", ".join(f"{of_kind[verdict]} {verdict}" for verdict in VERDICTS if of_kind[verdict])
-        parts.append(f"Of {of_kind.total()} {kind} of the papers: {listed}.")
+        parts.append(f"Of {of_kind.total()} {kind}: {listed}.")
     return " ".join(parts)
 
 
 def _judged(results: Results) -> Iterator[tuple[Experiment, Claim, str]]:
-    """All claims about methods that were run, with their verdicts."""
+    """All claims with their verdicts; "not run" where there is no result, or one without the rows."""
     for name, experiment in EXPERIMENTS.items():
-        for claim in experiment.claims if name in results else ():
-            verdict, _ = judge_claim(claim, results[name].found.tables, experiment.has_independent_runs)
-            if verdict != NOT_RUN:
-                yield experiment, claim, verdict
-
-
-def _has_failed(experiment: Experiment, claim: Claim, verdict: str, result: Result) -> bool:
-    """Whether a claim is not reached, or not seen in enough runs, or our means do not even point its way."""
-    *_, lead = _compared(claim, result)
-    is_seen = abs(lead.mean) <= TOLERANCE if claim.relation == "level" else lead.mean > 0
-    has_enough_runs = lead.n_runs >= MIN_RUNS and experiment.has_independent_runs
-    return verdict == NOT_REACHED or not is_seen or (verdict == UNDECIDED and has_enough_runs)
+        tables = results[name].found.tables if name in results else ()
+        for claim in experiment.claims:
+            yield experiment, claim, judge_claim(claim, tables, experiment.has_independent_runs)[0]
 
 
 def source_of_figures(result: Result, page: Path) -> str:
-    """A link to the stored result, and the command that makes it."""
+    """A link to the stored result, the command that makes it, and a mark if it is of earlier code."""
     above = "../" * (len(page.parts) - 1)
     link = f"{above}{RESULTS / result.name}.json" if page.name == "README.md" else f"../reproductions.md#{result.name}"
-    return f"[{result.name}]({link}), `{command_of(result)}`"
+    mark = f", {OUTDATED}" if is_outdated(result, EXPERIMENTS[result.name]) else ""
+    return f"[{result.name}]({link}), `{command_of(result)}`{mark}"
 
 
 def _row(quoted: Quotation, results: Results, page: Path) -> list[str]:
@@ -140,18 +154,25 @@ def _row(quoted: Quotation, results: Results, page: Path) -> list[str]:
     table = _find_table(quoted, result)
     rows = {outcome.method: outcome for outcome in table.outcomes}
     ours = [rows[name] for name in quoted.ours if name in rows]
-    peers = [rows[name] for name in quoted.peers if name in rows]
-    if not ours or not peers:
-        wanted = quoted.peers if ours else quoted.ours
+    against = (*quoted.peers, *quoted.ablations)
+    others = [rows[name] for name in against if name in rows]
+    if not ours or not others:
+        wanted = against if ours else quoted.ours
         raise ValueError(f"{quoted.result}, '{table.title}' has none of the rows {wanted}; it has: {', '.join(rows)}.")
-    peer = (min if table.better == "lower" else max)(peers, key=lambda outcome: outcome.mean)
+    best = (min if table.better == "lower" else max)(others, key=lambda outcome: outcome.mean)
+    kind = "ablation, " if best.method in quoted.ablations else ""
     return [
         quoted.task,
-        "; ".join(_quote(outcome, table) for outcome in ours),
-        _quote(peer, table),
-        _lead(ours[0], peer, table, EXPERIMENTS[quoted.result].has_independent_runs),
+        "; ".join((*(_quote(outcome, table) for outcome in ours), *_not_run(quoted.ours, rows))),
+        "; ".join((f"{kind}{_quote(best, table)}", *_not_run(against, rows))),
+        _lead(ours[0], best, table, EXPERIMENTS[quoted.result]),
         source_of_figures(result, page),
     ]
+
+
+def _not_run(names: Sequence[str], rows: Mapping[str, Outcome]) -> list[str]:
+    """What is said of quoted rows that the stored result does not have."""
+    return [f"{name}: {NOT_RUN}" for name in names if name not in rows]
 
 
 def _find_table(quoted: Quotation, result: Result) -> Table:
@@ -167,13 +188,15 @@ def _quote(outcome: Outcome, table: Table) -> str:
     return f"{outcome.method}: {_figure(outcome.mean)} %{paper}"
 
 
-def _lead(first: Outcome, second: Outcome, table: Table, has_independent_runs: bool) -> str:
+def _lead(first: Outcome, second: Outcome, table: Table, experiment: Experiment) -> str:
     """The lead with its interval, in points, and what it shows by the rule of the verdicts."""
     lead = lead_of(first.figures, second.figures, table.better)
-    if lead.n_runs < MIN_RUNS or not has_independent_runs:
-        return f"{_figure(lead.mean)}, undecided ({_runs(lead) if has_independent_runs else 'shared training data'})"
-    shown = "better" if lead.low > 0 else "worse" if lead.high < 0 else "undecided"
-    return f"{_bounded(lead)}, {shown} in {_runs(lead)}"
+    n_runs = count(lead.n_runs, experiment.unit_of(table.title))
+    if lead.n_runs < MIN_RUNS or not experiment.has_independent_runs:
+        why = "" if experiment.has_independent_runs else ", not independent"
+        return f"{_figure(lead.mean)}, {UNDECIDED} ({n_runs}{why})"
+    shown = "better" if lead.low > 0 else "worse" if lead.high < 0 else UNDECIDED
+    return f"{_bounded(lead)}, {shown} in {n_runs}"
 
 
 def _compared(claim: Claim, result: Result) -> tuple[Outcome, Outcome, Interval]:
@@ -184,22 +207,21 @@ def _compared(claim: Claim, result: Result) -> tuple[Outcome, Outcome, Interval]
     return first, second, lead_of(first.figures, second.figures, table.better)
 
 
-def _seen(claim: Claim, result: Result) -> list[str]:
+def _seen(claim: Claim, experiment: Experiment, result: Result) -> list[str]:
     """The figures of both methods of a claim, and the lead of the first."""
     first, second, lead = _compared(claim, result)
-    return [f"{row.method}: {_figure(row.mean)}" for row in (first, second)] + [f"{_bounded(lead)}, {_runs(lead)}"]
+    n_runs = count(lead.n_runs, experiment.unit_of(claim.table))
+    return [f"{row.method}: {_figure(row.mean)}" for row in (first, second)] + [f"{_bounded(lead)}, {n_runs}"]
 
 
 def _bounded(lead: Interval) -> str:
-    return f"{_figure(lead.mean)} ({_figure(lead.low)} to {_figure(lead.high)})" if lead.n_runs > 1 else "one run"
+    """A lead with its interval; a single run has none."""
+    bounds = f" ({_figure(lead.low)} to {_figure(lead.high)})" if lead.n_runs > 1 else ""
+    return f"{_figure(lead.mean)}{bounds}"
 
 
 def _figure(value: float) -> str:
     return f"{round(value, 1) + 0.0:.1f}"  # + 0.0: no negative zero
-
-
-def _runs(lead: Interval) -> str:
-    return f"{lead.n_runs} run{'s' * (lead.n_runs > 1)}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

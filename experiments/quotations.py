@@ -1,17 +1,30 @@
 """Which stored figures README and the pages of the methods quote, by room; the figures themselves are looked up.
 
-A row names what is quoted of a table. Of several peers the strongest is quoted. Tables in which settings were chosen on
-test images are not quoted where there is one without them.
+A row names what is quoted of a table. Of several peers and ablations the strongest is quoted, and an ablation is called
+one. Every row of the table that is stronger is named, too. Tables in which settings were chosen on test images are not
+quoted where there is one without them.
 """
 
 from typing import NamedTuple
 
 
 class Quotation(NamedTuple):
-    """One row: rows `ours` and `peers` of a table of a stored result.
+    """One row of README: what is quoted of a table of a stored result.
 
-    Of `ours`, those are quoted that the result has; the first of them is compared with the peer. Of `peers`, the one
-    with the best mean is quoted.
+    Attributes
+    ----------
+    task, result, table : str
+        The task in words, the name of the stored result, and the title of its table.
+    ours : tuple of str
+        Rows that are quoted; the first that the result has is compared with the strongest of the others.
+    peers : tuple of str
+        Methods that this library is compared with; of these and of the ablations, the one with the best mean is quoted.
+    ablations : tuple of str
+        Our own method without a part of it.
+    variants : tuple of str
+        Further rows of ours that are not quoted.
+    among : str
+        Only rows with this in their name are of this task; the table has other tasks beside it.
     """
 
     task: str
@@ -19,6 +32,9 @@ class Quotation(NamedTuple):
     table: str
     ours: tuple[str, ...]
     peers: tuple[str, ...]
+    ablations: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    among: str = ""
 
 
 PAPERS = {
@@ -29,6 +45,13 @@ PAPERS = {
     "tradeoff": "Varma07",
 }
 SIMPLE_KERNELS = ("RBF", "RBF, blurred")
+TANGENT_VECTORS = (
+    *(f"tangent vectors, sum, {how}" for how in ("rotations and scales", "all widths searched", "blurred")),
+    "tangent vectors, sum, blurred, also shifts",
+    "tangent vectors, product",
+    "tangent vectors, distribution",
+)
+WINDOWS = "1,000 windows per image"
 PIXEL_FOREST = ("pixel forest",)
 EQUAL_OR_BLOCK_L1 = ("all, equal weights, 1-vs-all", "all, block-l1, 1-vs-1")
 CLEAN_SPLITS = "combined, without images that settings were chosen on, accuracy in %"
@@ -44,9 +67,9 @@ def _discs(n: int) -> Quotation:
     )
 
 
-def _sections(result: str, n: str, score: str) -> Quotation:
+def _sections(result: str, n: str, score: str, ours: tuple[str, ...] = ("jungles",)) -> Quotation:
     task = f"every pixel of membrane sections from {n} (ISBI 2012), {score}"
-    return Quotation(task, result, f"{n}, {score} in %", ("jungles", "jungles, no context"), PIXEL_FOREST)
+    return Quotation(task, result, f"{n}, {score} in %", ours, PIXEL_FOREST)
 
 
 def _all_methods(task: str) -> Quotation:
@@ -63,11 +86,12 @@ def _all_methods(task: str) -> Quotation:
         "jungles, no Φ",
     )
     return Quotation(
-        f"all methods weighed together against the best single one, {task}, accuracy",
+        f"all methods weighed together against the best single one and equal weights, {task}, accuracy",
         "all_methods",
         f"{task}, accuracy in %",
         ("all, costs by errors held out, one against all",),
-        (*singles, *(f"{name}, one against all" for name in singles)),
+        tuple(f"{name}{scheme}" for name in (*singles, "all, equal weights") for scheme in ("", ", one against all")),
+        variants=("all, learned weights", "all, learned weights, one against all"),
     )
 
 
@@ -78,6 +102,7 @@ def _rotated(name: str) -> Quotation:
         f"{name}, rates in %",
         ("histogram, identified",),
         ("inner, identified", "L2, identified"),
+        among=", identified",
     )
 
 
@@ -87,13 +112,14 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "Yale faces, 5 images per person, error; tangents below do better",
             "yale_faces",
             "error in %",
+            ("ours, 60 jungles", "ours, 60 trees", "TICJ", "TICT"),
+            (),
             (
-                "ours, 60 jungles",
-                "the same, one person against the rest",
-                "TICJ",
-                "TICT",
+                "ours, 60 jungles, no shifts",
+                "ours, 60 jungles, no transformations",
+                "ours, one jungle",
+                "ours, one tree",
             ),
-            ("ours, 60 jungles, no transformations", "TICJ, no transformations"),
         ),
         Quotation(
             "MNIST from 1,000 digits, error",
@@ -114,11 +140,14 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
                 "TICT",
             ),
             ("random forest, basic features",),
+            variants=("boosting on responses", "ours, ten jungles", "ours, ten trees", "ours, one tree"),
         ),
     ),
     "segmentation": (
-        _sections("isbi_sections", "18 labelled sections", "1 - F"),
-        _sections("isbi_sections", "18 labelled sections", "V_rand"),
+        *(
+            _sections("isbi_sections", "18 labelled sections", score, ("jungles", "jungles, no context"))
+            for score in ("1 - F", "V_rand")
+        ),
         _sections("isbi_few", "1 labelled section", "1 - F"),
         _sections("isbi_few", "3 labelled sections", "1 - F"),
         *(_discs(n) for n in (10, 40, 160)),
@@ -130,6 +159,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "bikes or cars, accuracy in %",
             ("forest, 5 trees", "forest, 1 tree"),
             ("unsupervised trees",),
+            variants=("forest, 5 trees, binary",),
         ),
         Quotation(
             "bikes or background, accuracy at the equal error rate",
@@ -137,13 +167,19 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "bikes or background, accuracy in %",
             ("forest, 5 trees", "forest, 1 tree"),
             ("unsupervised trees",),
+            variants=("forest, 5 trees, binary",),
         ),
         Quotation(
             "bikes or cars, 1,000 windows per image, accuracy at the equal error rate",
             "graz02_windows",
             "bikes or cars, accuracy in %, by windows per image",
-            ("forest, 5 trees, 1,000 windows per image",),
-            ("k-means, 5,000 words, 1,000 windows per image", "unsupervised trees, 1,000 windows per image"),
+            (f"forest, 5 trees, {WINDOWS}",),
+            (
+                f"k-means, 5,000 words, {WINDOWS}",
+                *(f"unsupervised trees{how}, {WINDOWS}" for how in ("", ", binary", ", mutual information")),
+            ),
+            variants=tuple(f"forest, 5 trees, {how}, {WINDOWS}" for how in ("binary", "mutual information")),
+            among=WINDOWS,
         ),
     ),
     "hierarchies": (
@@ -155,6 +191,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "5 examples per class, accuracy in %",
             ("2 layers", "3 layers"),
             ("L2",),
+            variants=("2 layers, attended", "3 layers, attended"),
         ),
     ),
     "tangents": (
@@ -164,6 +201,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "100 digits, error in %",
             ("tangent distance two-sided, SVM, clipped",),
             SIMPLE_KERNELS,
+            variants=TANGENT_VECTORS,
         ),
         Quotation(
             "MNIST from 300 digits, error",
@@ -174,19 +212,17 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
                 "tangent distance two-sided, SVM, clipped",
                 "tangent vectors, sum, rotations and scales",
             ),
-            SIMPLE_KERNELS,
-        ),
-        Quotation(
-            "MNIST from 300 digits, error; peers with virtual and jittered examples",
-            "tangent_digits",
-            "error in %",
-            ("jittered tangent distance, SVM, clipped",),
             (
                 "virtual, shifts",
                 "virtual, rotations and scales",
                 "jittered, shifts",
                 "jittered, rotations and scales",
                 *SIMPLE_KERNELS,
+            ),
+            variants=(
+                *TANGENT_VECTORS,
+                *(f"tangent distance {how}" for how in ("two-sided, 1-NN", "mean, SVM", "two-sided, SVM")),
+                "jittered tangent distance, SVM",
             ),
         ),
         Quotation(
@@ -195,6 +231,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "images normalized, error in %",
             ("jittered tangent distance, SVM, clipped", "jittered tangent distance, SVM"),
             ("RBF", "jittered, shifts"),
+            variants=("tangent distance two-sided, SVM",),
         ),
     ),
     "tradeoff": (
@@ -204,6 +241,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "accuracy in %",
             ("all, 1-vs-all", "the paper's three, 1-vs-all"),
             EQUAL_OR_BLOCK_L1,
+            variants=("all, 1-vs-1",),
         ),
         Quotation(
             "Flowers 17 without near-identical images, accuracy",
@@ -211,6 +249,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "without near-identical images, accuracy in %",
             ("all, 1-vs-all", "the paper's three, 1-vs-all"),
             EQUAL_OR_BLOCK_L1,
+            variants=("all, 1-vs-1",),
         ),
         Quotation(
             "Flowers 17 with five kernels of noise added to the paper's three, accuracy",
@@ -218,6 +257,8 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "without near-identical images, accuracy in %",
             ("the three and noise, 1-vs-all",),
             ("the three and noise, equal weights, 1-vs-all", "the three and noise, equal weights, 1-vs-1"),
+            variants=("the three and noise, 1-vs-1",),
+            among="noise",
         ),
         Quotation(
             "UIUC textures, 20 images per class, without images that settings were chosen on, accuracy",
@@ -236,7 +277,8 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "caltech_objects",
             "accuracy in %",
             ("all, 1-vs-all",),
-            EQUAL_OR_BLOCK_L1,
+            (*EQUAL_OR_BLOCK_L1, "all, equal weights, 1-vs-1"),
+            variants=("all, 1-vs-1", "four descriptors, 1-vs-all"),
         ),
         *(_all_methods(task) for task in ("small digits", "MNIST, 300 digits", "Yale faces")),
     ),

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.catalogue import EXPERIMENTS
-from experiments.experiment import Experiment, missing_data
+from experiments.experiment import Experiment, explain_few_runs, missing_data, missing_packages
 from experiments.outcome import Outcome, Plot, Table
 from experiments.results import Result, command_of, is_outdated
-from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, judge_claim, judge_figure, summarize
+from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, RUN, Claim, count, judge_claim, judge_figure, summarize
 from invariance._core.files import atomic_path
 from invariance.report import save_figure
 from invariance.report.figures import BLUE, INK, ORANGE
@@ -31,6 +31,8 @@ def verdict_on(experiment: Experiment, result: Result | None) -> str:
     absent = missing_data(experiment)
     if absent or (experiment.run is None and experiment.unavailable):
         return f"{DATA_MISSING}: {', '.join(absent) or experiment.unavailable}"
+    if packages := missing_packages(experiment):
+        return f"{NOT_RUN}: needs {', '.join(packages)}"
     return NOT_RUN
 
 
@@ -38,31 +40,38 @@ def _summary(experiment: Experiment, result: Result) -> str:
     return summarize(result.found.tables, experiment.claims, experiment.has_independent_runs)
 
 
-def rows_of(table: Table, is_quick: bool) -> list[list[str]]:
-    """The cells of a table: method, the paper's figure, ours, deviation, runs, verdict, seconds per run."""
-    return [_row(outcome, table, is_quick) for outcome in table.outcomes]
+def rows_of(table: Table, is_quick: bool, unit: str = RUN) -> list[list[str]]:
+    """The cells of a table: method, the paper's figure, ours, deviation, runs, verdict, seconds per run.
+
+    `unit` is what one figure stands for, where it is not a run.
+    """
+    return [_row(outcome, table, is_quick, unit) for outcome in table.outcomes]
 
 
 HEAD = ("method", "paper", "ours", "deviation", "runs", "verdict", "seconds per run")
 
 
-def _row(outcome: Outcome, table: Table, is_quick: bool) -> list[str]:
-    verdict = None if is_quick else judge_figure(outcome, table)
+def _row(outcome: Outcome, table: Table, is_quick: bool, unit: str) -> list[str]:
+    verdict, n = None if is_quick else judge_figure(outcome, table), len(outcome.figures)
+    shown = "" if verdict is None else f"{verdict} ({count(n, unit)})"
     paper = "" if outcome.paper is None else f"{outcome.paper:.4g}"
     return [outcome.method, paper, _number(outcome.mean, ".2f"), _number(outcome.deviation, ".2f"),
-            str(len(outcome.figures)), verdict or "", _number(outcome.seconds, ".1f")]  # fmt: skip
+            str(n) if unit == RUN else count(n, unit), shown, _number(outcome.seconds, ".1f")]  # fmt: skip
 
 
 def _number(value: float, form: str) -> str:
     return f"{value:{form}}" if np.isfinite(value) else "-"
 
 
+def judge(claim: Claim, experiment: Experiment, result: Result) -> tuple[str, str]:
+    """The verdict on a claim of an experiment by its result, and the observed difference in words."""
+    unit = experiment.unit_of(claim.table)
+    return judge_claim(claim, result.found.tables, experiment.has_independent_runs, unit)
+
+
 def claims_of(experiment: Experiment, result: Result) -> list[str]:
     """The paper's claims with their verdicts, one sentence per claim."""
-    judged = [
-        (claim, *judge_claim(claim, result.found.tables, experiment.has_independent_runs))
-        for claim in experiment.claims
-    ]
+    judged = [(claim, *judge(claim, experiment, result)) for claim in experiment.claims]
     return [f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen})." for claim, verdict, seen in judged]
 
 
@@ -105,7 +114,7 @@ def _opening(results: Mapping[str, Result]) -> str:
         "",
         f'A result is marked "{OUTDATED}" if the code that it ran through, of the experiment or of the library, has '
         "changed since the run; comments, docstrings and layout do not count. It is confirmed, and no longer outdated, "
-        "if its first run, repeated with the changed code, has the same figures (`--confirm`).",
+        "if its first two runs, repeated with the changed code, have the same figures (`--confirm`).",
         "",
         "| experiment | source | verdicts | runs | seconds | CPU seconds |",
         "|---|---|---|---|---|---|",
@@ -131,17 +140,21 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
         parts.append(f"Not available: {experiment.unavailable}.")
     if experiment.differs:
         parts.append(experiment.differs)
+    if few := explain_few_runs(experiment):
+        parts.append(few)
+    if experiment.dependence:
+        parts.append(f"{experiment.dependence}: the runs are not independent.")
     if result is None:
         parts.append(f"**{verdict_on(experiment, None)}**")
     else:
-        parts += [_markdown(table, result.is_quick) for table in result.found.tables]
+        parts += [_markdown(table, result.is_quick, experiment.unit_of(table.title)) for table in result.found.tables]
         if experiment.claims and not result.is_quick:
             parts.append("\n".join(f"- {line}" for line in claims_of(experiment, result)))
         parts += images
         if is_outdated(result, experiment):
             parts.append(OUTDATED_NOTE)
         elif result.confirmed:
-            parts.append(f"The first run was repeated with later code on {result.confirmed}: the same figures.")
+            parts.append(f"The first runs were repeated with later code on {result.confirmed}: the same figures.")
         seed = "fixed splits" if result.seed is None else f"seed {result.seed}"
         parts.append(
             f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
@@ -154,8 +167,8 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
     return "\n\n".join(parts)
 
 
-def _markdown(table: Table, is_quick: bool) -> str:
-    rows = [f"| {' | '.join(row)} |" for row in (HEAD, *rows_of(table, is_quick))]
+def _markdown(table: Table, is_quick: bool, unit: str) -> str:
+    rows = [f"| {' | '.join(row)} |" for row in (HEAD, *rows_of(table, is_quick, unit))]
     rows.insert(1, "|---" * len(HEAD) + "|")
     return "\n".join([f"**{table.title}** ({table.direction})", "", *rows])
 

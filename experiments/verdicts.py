@@ -12,12 +12,15 @@ from experiments.outcome import Outcome, Table
 TOLERANCE = 1.0
 MIN_RUNS = 5
 LEVEL = 0.05
+RUN = "run"
 REACHED, BEATEN, NOT_REACHED, UNDECIDED = "reached", "beaten", "not reached", "undecided"
+REACHED_ONCE = "reached once"
 NOT_JUDGED, DATA_MISSING, NOT_RUN = "not judged", "data missing", "not run"
-VERDICTS = (REACHED, BEATEN, NOT_REACHED, UNDECIDED, NOT_JUDGED, DATA_MISSING, NOT_RUN)
+VERDICTS = (REACHED, REACHED_ONCE, BEATEN, NOT_REACHED, UNDECIDED, NOT_JUDGED, DATA_MISSING, NOT_RUN)
 CONFIDENCE = f"{100 * (1 - LEVEL):g} %"
 RULE = (
-    f"A figure of a paper is {REACHED} if the mean of our runs lies within {TOLERANCE:g} point of it. It is {BEATEN} "
+    f"A figure of a paper is {REACHED} if the mean of at least two runs lies within {TOLERANCE:g} point of it; "
+    f"one that a single run gives is {REACHED_ONCE}, which is counted apart. It is {BEATEN} "
     f"if the mean is better by more than that and, over at least {MIN_RUNS} runs, the {CONFIDENCE} interval of the "
     f"mean lies on the better side of it; {UNDECIDED} if the interval does not, or there are fewer runs. It is "
     f"{NOT_REACHED} if the mean is worse by more than that, or differs by more where neither direction is better. A "
@@ -25,22 +28,26 @@ RULE = (
     f"(a paired t-test at {100 * LEVEL:g} %). One method is better than the other ({REACHED}) if the interval lies "
     f"above 0, {NOT_REACHED} if it lies below 0. Two methods are level ({REACHED}) if the interval lies within "
     f"{TOLERANCE:g} point of 0, {NOT_REACHED} if all of it is further away. Otherwise, or with fewer than {MIN_RUNS} "
-    f"runs, a claim is {UNDECIDED}; so is one that would be {REACHED} by runs that share their training data, which "
-    "are not independent. Random splits of one data set are counted as independent, though they share some images, "
-    f"so that their intervals are rather too narrow. Rows of 0 against 0, within {TOLERANCE:g} point, are "
-    f"{NOT_JUDGED}. Where the paper's data are not available, its figures are not judged ({DATA_MISSING}); its claims "
-    "are judged on the data used instead."
+    f"runs, a claim is {UNDECIDED}; so is one that would be {REACHED} by runs that are not independent, for example "
+    "because they share their training data. Random splits of one data set are counted as independent, though they "
+    f"share some images, so that their intervals are rather too narrow. Rows of 0 against 0, within {TOLERANCE:g} "
+    f"point, are {NOT_JUDGED}. Where the paper's data are not available, its figures are not judged ({DATA_MISSING}); "
+    "its claims are judged on the data used instead."
 )
 
 
 class Claim(NamedTuple):
-    """What a paper says about two methods of a table: the first is "better" than the second, or "level" with it."""
+    """What a paper says about two methods of a table: the first is "better" than the second, or "level" with it.
+
+    `is_papers` is False where we say it, about rows of ours or about a comparison that the paper does not have.
+    """
 
     sentence: str
     table: str
     first: str
     second: str
     relation: str = "better"
+    is_papers: bool = True
 
 
 class Interval(NamedTuple):
@@ -51,10 +58,17 @@ class Interval(NamedTuple):
     high: float
     n_runs: int
 
-    def __str__(self) -> str:
+    def describe(self, unit: str = RUN) -> str:
+        """The interval in words; `unit` is what one figure stands for."""
         if self.n_runs < 2:
-            return f"{self.mean:.2f} in {self.n_runs} run"
-        return f"{self.mean:.2f}, {CONFIDENCE} interval {self.low:.2f} to {self.high:.2f}, {self.n_runs} runs"
+            return f"{self.mean:.2f} in {count(self.n_runs, unit)}"
+        bounds = f"{CONFIDENCE} interval {self.low:.2f} to {self.high:.2f}"
+        return f"{self.mean:.2f}, {bounds}, {count(self.n_runs, unit)}"
+
+
+def count(n: int, unit: str = RUN) -> str:
+    """A number of runs, or of other units, in words."""
+    return f"{n} {unit}{'s' * (n != 1)}"
 
 
 def interval_of(figures: np.ndarray) -> Interval:
@@ -82,14 +96,19 @@ def judge_figure(outcome: Outcome, table: Table) -> str | None:
         return NOT_JUDGED
     lead = lead_of(outcome.figures, np.full(len(outcome.figures), outcome.paper), table.better)
     if abs(lead.mean) <= TOLERANCE:
-        return REACHED
+        return REACHED if lead.n_runs > 1 else REACHED_ONCE
     if not lead.mean > 0 or table.better == "neither":
         return NOT_REACHED
     return BEATEN if lead.low > 0 and lead.n_runs >= MIN_RUNS else UNDECIDED
 
 
-def judge_claim(claim: Claim, tables: Sequence[Table], has_independent_runs: bool = True) -> tuple[str, str]:
-    """The verdict on a claim, and the observed difference in words; "not run" where a method or runs are missing."""
+def judge_claim(
+    claim: Claim, tables: Sequence[Table], has_independent_runs: bool = True, unit: str = RUN
+) -> tuple[str, str]:
+    """The verdict on a claim, and the observed difference in words; "not run" where a method or runs are missing.
+
+    `unit` is what one figure of the table stands for.
+    """
     table = next((table for table in tables if table.title == claim.table), None)
     rows = {} if table is None else {outcome.method: outcome.figures for outcome in table.outcomes}
     if table is None or claim.first not in rows or claim.second not in rows:
@@ -100,12 +119,12 @@ def judge_claim(claim: Claim, tables: Sequence[Table], has_independent_runs: boo
     if not np.any(first) and not np.any(second):
         return NOT_JUDGED, "0 against 0"
     lead = lead_of(first, second, table.better)
-    seen = f"better by {lead}"
+    seen = f"better by {lead.describe(unit)}"
     if lead.n_runs < MIN_RUNS:
         return UNDECIDED, f"{seen}, of at least {MIN_RUNS} that are needed"
     verdict = _judge_level(lead) if claim.relation == "level" else _judge_better(lead)
     if not has_independent_runs:
-        return UNDECIDED if verdict == REACHED else verdict, f"{seen}, which share their training data"
+        return UNDECIDED if verdict == REACHED else verdict, f"{seen}, which are not independent"
     return verdict, seen
 
 
