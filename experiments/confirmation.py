@@ -69,7 +69,7 @@ def figures_of(result: Result) -> Figures:
 
 def first_of(figures: np.ndarray, n_runs: int, n_first: int) -> np.ndarray:
     """The figures of the first of all runs, each of which may have several, one after the other."""
-    return figures[: n_first * (len(figures) // n_runs)]
+    return figures if n_first == n_runs else figures[: n_first * (len(figures) // n_runs)]
 
 
 def _is_over_all_runs(stored: np.ndarray, repeated: np.ndarray, n_runs: int, n_repeated: int) -> bool:

@@ -201,7 +201,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "100 digits, error in %",
             ("tangent distance two-sided, SVM, clipped",),
             SIMPLE_KERNELS,
-            variants=TANGENT_VECTORS,
+            variants=("tangent vectors, sum, rotations and scales", "tangent vectors, product"),
         ),
         Quotation(
             "MNIST from 300 digits, error",

@@ -135,21 +135,21 @@ def test_a_mistake_ends_in_one_line(arguments, named, small, capsys):
     assert small[0] == []
 
 
-def test_outdated_results_are_confirmed_by_one_run(small, capsys, tmp_path):
+def test_outdated_results_are_confirmed_by_two_runs(small, capsys, tmp_path):
     calls, _, _ = small
     assert main(["--all", "--runs", "3", "-o", str(tmp_path)]) == 0
     stored = tmp_path / "reproductions" / "results" / "slow.json"
     stored.write_text(re.sub(r'"fingerprint": "\w+"', '"fingerprint": "0"', stored.read_text()))
     del calls[:]
     assert main(["--all", "--confirm", "-o", str(tmp_path)]) == 0
-    assert calls == [(1, 0, False)]  # the other one is current
+    assert calls == [(2, 0, False)]  # the other one is current
     assert "Confirmed: slow" in capsys.readouterr().err
     assert "the same figures" in (tmp_path / "reproductions.md").read_text()
     assert main(["slow", "--confirm", "-o", str(tmp_path)]) == 0
-    assert calls == [(1, 0, False)]
+    assert calls == [(2, 0, False)]
     stored.write_text(
         stored.read_text().replace("9.0", "8.0").replace(json.loads(stored.read_text())["fingerprint"], "0")
     )
     assert main(["slow", "--confirm", "-o", str(tmp_path)]) == 1
-    assert "Not confirmed: slow: 1 of 1 figures" in capsys.readouterr().err
+    assert "Not confirmed: slow: 1 of 1 rows" in capsys.readouterr().err
     assert main(["slow", "--confirm", "--force", "-o", str(tmp_path)]) == 2

@@ -101,6 +101,36 @@ def test_what_may_change_a_figure_changes_the_source(copied, edit, package, path
     assert source_of(YALE, copied) != source_of(YALE)
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "function"),
+    [
+        ("uiuc_textures", "tradeoff/solver.py", "def learn_machine("),
+        ("uiuc_textures", "tradeoff/_jit.py", "def solve_dual("),
+        ("uiuc_textures", "descriptors/maximum_responses.py", "def bank_responses("),
+        ("flowers17", "codebooks/kmeans.py", "def nearest_words("),
+        ("caltech_objects", "descriptors/geometric_blur.py", "def match_distances("),
+        ("low_rank_5", "hierarchies/pooling.py", "def pool("),
+        ("rotated_images", "hierarchies/_jit.py", "def cut_histograms("),
+        ("graz02", "codebooks/forest.py", "    def transform("),
+        ("graz02", "trees/growing.py", "def grow_tree("),
+        ("horses", "codebooks/bag.py", "    def extract("),
+        ("tangent_digits", "tangents/distance.py", "    def squared("),
+        ("tangent_faces", "tangents/_jit.py", "def remove_joint_span("),
+        ("isbi_sections", "segmentation/rounds.py", "def fit_rounds("),
+        ("isbi_scribbles", "segmentation/scores.py", "def segmentation_scores("),
+        ("mnist_digits", "jungles/merging.py", "def "),
+        ("isbi_patches", "transformations/resampling.py", "def "),
+    ],
+)
+def test_every_room_that_an_experiment_runs_through_is_in_its_source(copied, edit, name, path, function):
+    before = source_of(EXPERIMENTS[name].run, copied)
+    indent = " " * (len(function) - len(function.lstrip()))
+    edit("invariance", path, f"\n{function}", f"\n{indent}@staticmethod\n{function}")
+    assert source_of(EXPERIMENTS[name].run, copied) != before
+    if not path.startswith(("hierarchies", "transformations")):  # rooms that this one runs through, too
+        assert source_of(HIERARCHY, copied) == source_of(HIERARCHY)
+
+
 def test_the_part_of_the_functions_own_file_is_all_it_uses():
     reached = source_of(HIERARCHY)
     assert {".low_rank_5", "._low_rank", ".ACCURACY"} <= set(reached)

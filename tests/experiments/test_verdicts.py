@@ -26,8 +26,9 @@ def verdict_on_leads(leads, claim=CLAIM, **settings):
 @pytest.mark.parametrize(
     ("figures", "better", "verdict"),
     [
-        ([10.9], "lower", "reached"),
-        ([9.1], "lower", "reached"),
+        ([10.9], "lower", "reached once"),
+        ([9.1], "lower", "reached once"),
+        ([10.8, 11.0], "lower", "reached"),
         ([11.1], "lower", "not reached"),
         ([8.9], "lower", "undecided"),  # better, but in one run only
         ([11.1], "higher", "undecided"),
@@ -40,7 +41,8 @@ def verdict_on_leads(leads, claim=CLAIM, **settings):
         ([float("nan")], "lower", "not reached"),
         ([11.1] * 5, "neither", "not reached"),
         ([8.9] * 5, "neither", "not reached"),
-        ([9.1], "neither", "reached"),
+        ([9.1], "neither", "reached once"),
+        ([9.1, 9.3], "neither", "reached"),
     ],
 )
 def test_a_figure_is_reached_within_one_point_and_beaten_beyond_chance(figures, better, verdict):
@@ -105,7 +107,25 @@ def test_runs_that_share_their_training_data_show_no_lead():
     assert verdict_on_leads(leads, has_independent_runs=False) == "undecided"
     assert verdict_on_leads(leads, LEVEL, has_independent_runs=False) == "undecided"
     assert verdict_on_leads(-leads, has_independent_runs=False) == "not reached"
-    assert not EXPERIMENTS["learned_weights"].has_independent_runs
+
+
+@pytest.mark.parametrize("name", ["isbi_patches", "isbi_scribbles", "isbi_sections", "isbi_few", "learned_weights"])
+def test_experiments_whose_runs_share_data_say_so(name):
+    experiment = EXPERIMENTS[name]
+    assert not experiment.has_independent_runs
+    assert len(experiment.dependence.split()) > 5
+    assert EXPERIMENTS["yale_faces"].has_independent_runs
+    assert EXPERIMENTS["sample_complexity"].has_independent_runs  # every run draws templates and training images
+
+
+def test_pairs_are_not_called_runs():
+    leads = np.array([0.5, 0.6, 0.4, 0.5, 0.6])
+    table = Table("t", "higher", [outcome(leads, method="a"), outcome(0 * leads, method="b")])
+    assert judge_claim(CLAIM, [table], unit="pair")[1].endswith("5 pairs")
+    assert judge_claim(CLAIM, [table])[1].endswith("5 runs")
+    of_pairs = EXPERIMENTS["learned_weights"]
+    assert {of_pairs.unit_of(claim.table) for claim in of_pairs.claims} == {"pair"}
+    assert {EXPERIMENTS["yale_faces"].unit_of("error in %")} == {"run"}
 
 
 def test_level_needs_the_whole_interval_within_a_point():
@@ -127,11 +147,21 @@ def test_a_claim_without_its_methods_or_without_pairs_is_not_run():
 def test_the_summary_counts_every_verdict():
     rows = [outcome([10.0]), outcome([12.0]), outcome([5.0] * 5), outcome([5.0]), outcome([5.0], paper=None)]
     text = summarize([Table("t", "lower", rows)], [Claim("s", "t", "x", "y")])
-    assert text == "figures: 1 reached, 1 beaten, 1 not reached, 1 undecided; claims: 1 not run"
+    assert text == "figures: 1 reached once, 1 beaten, 1 not reached, 1 undecided; claims: 1 not run"
     leads = [outcome(np.arange(5.0) - 1, method="a"), outcome(np.arange(5.0), method="b")]
     assert summarize([Table("t", "lower", leads)], [CLAIM]).endswith("claims: 1 reached")
     assert summarize([Table("t", "lower", leads)], [CLAIM], has_independent_runs=False).endswith("claims: 1 undecided")
 
 
 def test_the_page_states_the_numbers_of_the_rule():
-    assert all(words in RULE for words in ("within 1 point", "at least 5 runs", "95 % interval", "t-test at 5 %"))
+    assert all(
+        words in RULE
+        for words in (
+            "within 1 point",
+            "at least two runs",
+            "reached once",
+            "at least 5 runs",
+            "95 % interval",
+            "t-test at 5 %",
+        )
+    )
