@@ -16,6 +16,7 @@ from experiments.reproduction_page import page_text, table_figure, verdict_on, w
 from experiments.verdicts import judge_claim, judge_figure
 
 ROOT = Path(__file__).parents[2]
+STORED = {path.stem for path in (ROOT / "docs" / "reproductions" / "results").iterdir()}
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
 
@@ -50,6 +51,63 @@ def test_missing_data_is_the_verdict_where_a_data_set_is_not_here(monkeypatch, t
     assert missing_data(EXPERIMENTS["graz02"]) == ["graz02", "caltech101", "mnist"]
     assert verdict_on(EXPERIMENTS["graz02"], None) == "data missing: graz02, caltech101, mnist"
     assert verdict_on(EXPERIMENTS["horses"], None) == "data missing: inria_horses"
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr("experiments.experiment.find_spec", lambda name: None)
+    monkeypatch.setattr("experiments.reproduction_page.missing_data", lambda experiment: [])
+    assert verdict_on(EXPERIMENTS["isbi_unet"], None) == "not run: needs torch"
+    assert verdict_on(EXPERIMENTS["isbi_few"], None) == "not run"
+
+
+def test_the_page_says_why_there_are_few_runs_and_why_they_are_not_independent():
+    page = page_text({}, images={})
+    sections = dict(section.split("\n", 1) for section in page.split("\n## ")[1:])
+    assert (
+        "By default 20 runs, where the paper has 50: a run takes about 0.8 min on two cores." in sections["low_rank_30"]
+    )
+    assert "By default 1 run, where a verdict on a claim needs 5: a run takes" in sections["caltech_objects"]
+    assert (
+        "paper has 20 and a verdict on a claim needs 5: the flowers come with three official" in sections["flowers17"]
+    )
+    assert "By default" not in sections["yale_faces"]
+    assert "same six sections: the runs are not independent." in sections["isbi_scribbles"]
+    assert "not independent" not in sections["sample_complexity"]
+
+
+def test_settings_that_were_chosen_on_the_tested_images_are_admitted():
+    assert "Our settings were chosen on splits of other seeds" in EXPERIMENTS["yale_faces"].differs
+    assert "the same 165 images" in EXPERIMENTS["yale_faces"].differs
+
+
+DEFAULT_RUNS = {
+    **dict.fromkeys(("yale_faces", "rotated_images", "sample_complexity", "low_rank_5"), 50),
+    **dict.fromkeys(("low_rank_30", "uiuc_textures"), 20),
+    "tangent_faces": 10,
+    **dict.fromkeys(("tangent_digits", "tangent_digits_sizes", "mnist_digits", "object_weights", "caltech_few"), 5),
+    **dict.fromkeys(("texture_weights", "all_methods", "graz02", "graz02_windows", "graz02_forests"), 5),
+    **dict.fromkeys(("graz02_features", "graz02_trials", "graz02_pruning", "graz02_votes", "graz02_descriptors"), 5),
+    "all_methods_textures": 4,
+    **dict.fromkeys(("tangent_digits_1000", "word_maps", "flowers17", "isbi_patches", "isbi_scribbles"), 3),
+    **dict.fromkeys(("isbi_sections", "isbi_few", "graz02_8000"), 2),
+    "caltech_objects": 1,
+}
+
+
+def test_the_default_numbers_of_runs_are_those_of_the_table():
+    assert {name: EXPERIMENTS[name].runs for name in DEFAULT_RUNS} == DEFAULT_RUNS
+
+
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_no_stored_row_is_a_constant(name):
+    result = results.read_result(name, ROOT / "docs" / "reproductions" / "results")
+    rows = [(table, row) for table in result.found.tables for row in table.outcomes if len(row.figures) > 2]
+    constant = [
+        (table.title, row.method)
+        for table, row in rows
+        if np.ptp(row.figures) == 0 and not (row.mean == 0 and "share" in table.title)
+    ]
+    assert constant == []
 
 
 def small_run(runs, seed, is_quick):
@@ -103,9 +161,6 @@ def test_an_outdated_result_is_marked_on_the_page(tmp_path):
     assert "Outdated: the code" in page.split("## yale_faces\n")[1].split("\n## ")[0]
 
 
-STORED = {path.stem for path in (ROOT / "docs" / "reproductions" / "results").iterdir()}
-
-
 def test_every_stored_result_belongs_to_an_experiment():
     assert set(EXPERIMENTS) >= STORED
 
@@ -148,7 +203,7 @@ def test_the_page_shows_every_experiment_its_figures_and_images_that_exist(tmp_p
     assert all(f"## {name}\n" in page for name in EXPERIMENTS)
     [table_row] = re.findall(r"^\| ours \| 0.4 \|.*$", page, re.M)
     verdict = judge_figure(result.found.tables[0].outcomes[0], result.found.tables[0])
-    assert table_row.split(" | ")[5] == verdict
+    assert table_row.split(" | ")[5] == f"{verdict} (3 runs)"
     images = re.findall(r"!\[.*\]\((.*)\)", page)
     assert images == ["reproductions/yale_faces.png"]
     assert all((tmp_path / image).stat().st_size > 5000 for image in images)

@@ -13,7 +13,7 @@ from experiments.catalogue import EXPERIMENTS
 from experiments.figures import BLOCK, PAGES, ROOT, block_of, measured, read_results, rewrite
 from experiments.outcome import Found, Outcome, Table
 from experiments.quotations import QUOTATIONS, Quotation
-from experiments.results import Result
+from experiments.results import Result, fingerprint
 from experiments.verdicts import judge_claim
 
 README = Path("README.md")
@@ -34,7 +34,7 @@ def rows_of(text):
 
 def stored_tables(row):
     """The tables of the result that a row names, as they are stored: {title: (better, {method: (figures, paper)})}."""
-    name, command = re.fullmatch(r"\[(\w+)\]\(.*\), `python -m experiments (\w+) --runs \d+.*`", row[-1]).groups()
+    name, command = re.match(r"\[(\w+)\]\(.*\), `python -m experiments (\w+) --runs \d+[^`]*`", row[-1]).groups()
     assert name == command
     stored = json.loads((ROOT / "docs" / "reproductions" / "results" / f"{name}.json").read_text())
     return {
@@ -52,12 +52,17 @@ def wrong_numbers(row):
     return min(complaints, key=len)
 
 
+def quoted_in(cell):
+    """(method, mean, the paper's figure or None) of all that a cell quotes; what was not run is left out."""
+    parts = [part.removeprefix("ablation, ") for part in cell.split("; ") if not part.endswith(": not run")]
+    pattern = rf"(.+): ({NUMBER})(?: %(?: \(paper ({NUMBER}) %\))?)?"
+    return [re.fullmatch(pattern, part).groups() for part in parts]
+
+
 def _wrong_in_table(row, better, stored):
     quoted, wrong = [], []
     for cell in row[1:3]:
-        for method, mean, _, paper in re.findall(
-            rf"(.+?): ({NUMBER})( % \(paper ({NUMBER}) %\))?(?: %)?(?:; |$)", cell
-        ):
+        for method, mean, paper in quoted_in(cell):
             if method not in stored:
                 return [mean, "no such row"] * 10
             figures, of_paper = stored[method]
@@ -112,17 +117,78 @@ def test_no_measured_figure_stands_outside_the_tables(page):
     assert re.findall(r"\d[\d.,]* ?%|\d+ times|in \d+ seconds", prose) == []
 
 
-def test_readme_shows_every_claim_that_is_not_reached():
-    shown = {(row[0].rpartition(" [")[0], re.search(r"\w+", row[-1])[0]) for row in rows_of(read(README))}
-    results = read_results()
-    failed = {
-        (claim.sentence, name)
-        for name, result in results.items()
-        for claim in EXPERIMENTS[name].claims
-        if judge_claim(claim, result.found.tables, EXPERIMENTS[name].has_independent_runs)[0] == "not reached"
+def test_readme_shows_every_claim_that_is_not_reached_or_undecided():
+    shown = {
+        (row[0].rpartition(" [")[0], re.search(r"\w+", row[-1])[0]): row[4]
+        for row in rows_of(read(README))
+        if len(row) == 6
     }
-    assert failed
-    assert failed <= shown
+    failed = {}
+    for name, result in read_results().items():
+        for claim in EXPERIMENTS[name].claims:
+            verdict, _ = judge_claim(claim, result.found.tables, EXPERIMENTS[name].has_independent_runs)
+            if verdict in ("not reached", "undecided"):
+                failed[claim.sentence, name] = verdict
+    assert {"not reached", "undecided"} <= set(failed.values())
+    assert {key: shown.get(key) for key in failed} == failed
+    assert "reached" not in shown.values()
+
+
+def quotations_and_rows():
+    """Every quotation with its row of README, and the table of the stored result that it names, as JSON."""
+    [block] = [found["text"] for found in BLOCK.finditer(read(README)) if found["name"] == "measured"]
+    rows = [line.strip("| ").split(" | ") for line in block.splitlines() if "`python -m experiments" in line]
+    quoted = [quoted for room in QUOTATIONS.values() for quoted in room]
+    assert [row[0] for row in rows] == [one.task for one in quoted]
+    for one, row in zip(quoted, rows, strict=True):
+        stored = json.loads((ROOT / "docs" / "reproductions" / "results" / f"{one.result}.json").read_text())
+        [table] = [table for table in stored["found"]["tables"] if table["title"] == one.table]
+        yield one, row, table
+
+
+def test_readme_quotes_the_rows_and_means_of_the_tables_that_it_should():
+    for quoted, row, table in quotations_and_rows():
+        means = {outcome["method"]: np.mean(outcome["figures"]) for outcome in table["outcomes"]}
+        found = {method: float(mean) for method, mean, _ in quoted_in(row[1])}
+        assert found == pytest.approx({name: means[name] for name in quoted.ours if name in means}, abs=PRINTED)
+        absent = [name for name in (*quoted.ours, *quoted.peers, *quoted.ablations) if name not in means]
+        assert [name for name in absent if f"{name}: not run" not in f"{row[1]}; {row[2]}"] == []
+
+
+def test_readme_quotes_the_strongest_row_that_is_not_ours():
+    for quoted, row, table in quotations_and_rows():
+        sign = -1 if table["better"] == "lower" else 1
+        means = {outcome["method"]: sign * np.mean(outcome["figures"]) for outcome in table["outcomes"]}
+        [(peer, *_)] = quoted_in(row[2])
+        assert peer in (*quoted.peers, *quoted.ablations)
+        assert row[2].startswith("ablation, ") == (peer in quoted.ablations)
+        own = {*quoted.ours, *quoted.variants}
+        stronger = [name for name, mean in means.items() if mean > means[peer] and quoted.among in name]
+        assert set(stronger) <= own, quoted.task
+
+
+def test_ablations_are_rows_of_ours_and_peers_are_not():
+    for quoted in (quoted for room in QUOTATIONS.values() for quoted in room):
+        assert not [name for name in quoted.peers if name.startswith(("ours", "TIC", "jungles, no transformations"))]
+        assert not {*quoted.peers, *quoted.ablations} & {*quoted.ours, *quoted.variants}
+        assert not set(quoted.peers) & set(quoted.ablations)
+
+
+def test_all_claims_are_counted_those_of_the_papers_apart_from_ours():
+    text, results = figures.counts(read_results()), read_results()
+    claims = [claim for experiment in EXPERIMENTS.values() for claim in experiment.claims]
+    ours = [claim for claim in claims if not claim.is_papers]
+    assert {claim.sentence.partition(":")[0].partition(",")[0] for claim in ours} >= {"the same for ours"}
+    assert all(not claim.is_papers for claim in claims if claim.sentence.startswith("the same for ours"))
+    beyond = [e for e in EXPERIMENTS.values() if e.place == "beyond the paper"]
+    assert not any(claim.is_papers for experiment in beyond for claim in experiment.claims)
+    assert f"Of {len(claims) - len(ours)} claims of the papers: " in text
+    assert f"Of {len(ours)} claims of ours: " in text
+    of_papers = re.search(r"claims of the papers: (.*?)\.", text)[1]
+    assert sum(int(number) for number in re.findall(r"\d+", of_papers)) == len(claims) - len(ours)
+    absent = sum(claim.is_papers for name, e in EXPERIMENTS.items() if name not in results for claim in e.claims)
+    assert int(re.search(r"(\d+) not run", of_papers)[1]) >= absent > 0
+    assert re.search(rf"Of {len(claims) - len(ours)} claims of the papers: (\d+) not run\.", figures.counts({}))
 
 
 def test_quoted_tables_are_free_of_images_that_settings_were_chosen_on():
@@ -148,14 +214,39 @@ def made(ours=(10.0,) * 5, peers=(13.0, 12.5, 12.0, 11.0, 13.0), better="lower")
 def test_the_strongest_peer_is_quoted_with_the_verdict_of_the_paired_test():
     [*_, row] = measured([QUOTED], made(), README).splitlines()
     _, ours, peer, lead, source = row.strip("| ").split(" | ")
-    assert ours == "ours: 10.0 % (paper 9.0 %)"
-    assert peer == "strong: 12.3 %"
+    assert ours == "ours: 10.0 % (paper 9.0 %); new: not run"
+    assert peer == "strong: 12.3 %; absent: not run"
     assert lead == "2.3 (1.3 to 3.3), better in 5 runs"
     assert source.startswith("[yale_faces](docs/reproductions/results/yale_faces.json), ")
-    assert source.endswith("`python -m experiments yale_faces --runs 5 --seed 3`")
-    assert "| weak: 17.3 % | -7.3 (-8.3 to -6.3), worse in 5 runs |" in measured(
+    assert source.endswith("`python -m experiments yale_faces --runs 5 --seed 3`, outdated")
+    assert "| weak: 17.3 %; absent: not run | -7.3 (-8.3 to -6.3), worse in 5 runs |" in measured(
         [QUOTED], made(better="higher"), README
     )
+
+
+def test_an_ablation_is_called_one():
+    quoted = QUOTED._replace(peers=("weak",), ablations=("strong",))
+    assert "| ablation, strong: 12.3 % |" in measured([quoted], made(), README)
+    assert "| weak: 17.3 % |" in measured([quoted._replace(ablations=())], made(), README)
+
+
+def test_results_of_earlier_code_are_marked_in_every_table(monkeypatch):
+    results = made()
+    claim = EXPERIMENTS["yale_faces"].claims[0]._replace(first="ours", second="strong")
+    experiment = EXPERIMENTS["yale_faces"]._replace(claims=(claim,))
+    monkeypatch.setattr(figures, "EXPERIMENTS", {"yale_faces": experiment})
+    text = "<!-- figures: measured -->\n<!-- end of figures -->\n"
+    monkeypatch.setattr(figures, "QUOTATIONS", {"jungles": (QUOTED,)})
+    current = fingerprint(experiment, 5, 3, False)
+    new = {"yale_faces": results["yale_faces"]._replace(fingerprint=current)}
+    for write in (
+        lambda some: measured([QUOTED], some, README),
+        lambda some: figures.claims(some, README, ("Laptev15",)),
+        lambda some: rewrite(text, some, README),
+    ):
+        assert "`, outdated |" in write(results)
+        assert "outdated" not in write(new)
+    assert "the experiment or the library has changed since the run" in rewrite(text, results, README)
 
 
 def test_few_runs_or_a_lead_within_chance_are_undecided():
