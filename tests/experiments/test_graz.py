@@ -5,12 +5,15 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
+import tifffile
+from matplotlib.figure import Figure
 
 from experiments import graz02, word_maps
 from experiments.catalogue import EXPERIMENTS
 from experiments.results import as_json, from_json, perform
 from invariance.codebooks import ClusteringForest
 from invariance.datasets import load_graz02
+from tests.experiments.poison import check_only_tested_on, watch_fits
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
 
@@ -155,3 +158,41 @@ def test_marked_windows_reach_leaves_of_bikes_only(monkeypatch):
     words = bag.codebook_.transform(bag.descriptor_.extract(image, windows)[0])
     shares = bag.codebook_.posteriors_[words, word_maps.BIKES]
     np.testing.assert_array_equal(n_unmixed, (shares == 1).sum(axis=1))
+
+
+def write_photographs(folder, test, seed):
+    """Files of dark noise and of bright spots, 24 x 24 pixels; those of the rows `test` are of another seed."""
+    rng = [np.random.default_rng(0), np.random.default_rng(seed)]
+    folder.mkdir()
+    for label in (0, 1):
+        for place in range(12):
+            image = rng[seed != 0 and place in test[label]].integers(0, 120, (24, 24), np.uint8)
+            image[::3, :: 2 + label] += np.uint8(100 * label)
+            tifffile.imwrite(folder / f"{label}-{place}.tif", image)
+    return [[folder / f"{label}-{place}.tif" for place in range(12)] for label in (0, 1)]
+
+
+def test_test_images_of_word_maps_are_only_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr(graz02, "N_EACH", 6)
+    for name in ("draw_maps", "draw_words"):
+        monkeypatch.setattr(word_maps, name, lambda *_: Figure())
+    places = [list(range(12)), list(range(12))]
+    drawn, draw = graz02.draw(places, 0), graz02.draw
+    test = [drawn.test[:6], drawn.test[6:]]
+    fits = watch_fits(monkeypatch, ClusteringForest)
+
+    def run(data):
+        classes, is_flipped = data
+        monkeypatch.setitem(graz02.TASKS, "bikes or cars", lambda: classes)
+
+        def flipped(classes, seed):
+            found = draw(classes, seed)
+            return found._replace(test_labels=1 - found.test_labels) if is_flipped else found
+
+        monkeypatch.setattr(graz02, "draw", flipped)
+        rows, _ = word_maps.run(1, 0, 6, 60, 2)
+        return [row.mean for row in rows]
+
+    clean = write_photographs(tmp_path / "clean", test, 0)
+    other = write_photographs(tmp_path / "other", test, 5)
+    check_only_tested_on(run, fits, (clean, False), (other, False), (clean, True))

@@ -149,7 +149,29 @@ def weigh_textures(data, monkeypatch):
     return [outcome for rows in tables.values() for outcome in rows]
 
 
-@pytest.mark.parametrize("weigh", [weigh_flowers, weigh_textures])
+def weigh_objects(data, monkeypatch, measures=MEASURES):
+    monkeypatch.setattr(pair_weights, "load_caltech101", lambda classes: data)
+    rows = data.splits["train1"], data.splits["test1"]
+    monkeypatch.setattr(caltech_objects, "draw", lambda labels, seed: rows)
+    monkeypatch.setattr(pair_weights, "OBJECTS", {("a", "b"): {}, ("b", "c"): {}})
+    monkeypatch.setattr(pair_weights, "KINDS", {name: (name,) for name in TRANSFORMERS})
+    return [outcome for rows in pair_weights.of_objects(1, measures=measures).values() for outcome in rows]
+
+
+def test_measures_for_the_weights_of_objects_see_training_images_only(monkeypatch):
+    seen = []
+
+    def watch(measure):
+        return lambda training, test: seen.extend([*training, *test]) or measure(training, test)
+
+    data = draw_photographs()
+    weigh_objects(data, monkeypatch, {name: watch(measure) for name, measure in MEASURES.items()})
+    known = {image.tobytes() for image in data.images[data.splits["train1"]]}
+    assert len(seen) > len(MEASURES) * len(known)
+    assert {image.tobytes() for image in seen} == known
+
+
+@pytest.mark.parametrize("weigh", [weigh_flowers, weigh_textures, weigh_objects])
 def test_weights_of_pairs_are_learned_without_test_data(weigh, fitted, monkeypatch):
     runs = []
     for data in (draw_photographs(), poison(draw_photographs(), ("images", "labels"))):
