@@ -9,13 +9,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import Experiment
 from experiments.outcome import Outcome, Table
 from experiments.quotations import PAPERS, QUOTATIONS, Quotation
-from experiments.results import Result, command_of, is_outdated, read_result
+from experiments.results import Result, command_of, fingerprint, read_result
 from experiments.verdicts import (
     MIN_RUNS,
     NOT_RUN,
@@ -143,8 +144,14 @@ def source_of_figures(result: Result, page: Path) -> str:
     """A link to the stored result, the command that makes it, and a mark if it is of earlier code."""
     above = "../" * (len(page.parts) - 1)
     link = f"{above}{RESULTS / result.name}.json" if page.name == "README.md" else f"../reproductions.md#{result.name}"
-    mark = f", {OUTDATED}" if is_outdated(result, EXPERIMENTS[result.name]) else ""
+    mark = f", {OUTDATED}" if result.fingerprint != _present(result.name, result.runs, result.seed or 0) else ""
     return f"[{result.name}]({link}), `{command_of(result)}`{mark}"
+
+
+@cache
+def _present(name: str, runs: int, seed: int) -> str:
+    """The fingerprint of an experiment's present code; many rows quote the same result."""
+    return fingerprint(EXPERIMENTS[name], runs, seed, is_quick=False)
 
 
 def _row(quoted: Quotation, results: Results, page: Path) -> list[str]:

@@ -162,11 +162,11 @@ def test_marked_windows_reach_leaves_of_bikes_only(monkeypatch):
 
 def write_photographs(folder, test, seed):
     """Files of dark noise and of bright spots, 24 x 24 pixels; those of the rows `test` are of another seed."""
-    rng = [np.random.default_rng(0), np.random.default_rng(seed)]
     folder.mkdir()
     for label in (0, 1):
         for place in range(12):
-            image = rng[seed != 0 and place in test[label]].integers(0, 120, (24, 24), np.uint8)
+            rng = np.random.default_rng((seed if place in test[label] else 0, label, place))
+            image = rng.integers(0, 120, (24, 24), np.uint8)
             image[::3, :: 2 + label] += np.uint8(100 * label)
             tifffile.imwrite(folder / f"{label}-{place}.tif", image)
     return [[folder / f"{label}-{place}.tif" for place in range(12)] for label in (0, 1)]

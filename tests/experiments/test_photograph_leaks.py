@@ -179,7 +179,7 @@ def test_weights_of_pairs_are_learned_without_test_data(weigh, fitted, monkeypat
         outcomes = weigh(data, monkeypatch)
         runs.append((list(fitted), np.array([outcome.mean for outcome in outcomes])))
     (first, shares), (second, poisoned) = runs
-    assert len(first) > 12
+    assert len(first) >= 12
     assert are_equal(first, second)
     np.testing.assert_array_equal(shares, poisoned)
     assert len(np.unique(shares)) > 3  # they are learned

@@ -56,9 +56,8 @@ def test_test_images_and_labels_are_only_tested_on(on_boxes, folder, monkeypatch
         return list(objects.judge(bag, poisoned, training, test, shown, 0, on_boxes).values())
 
     paths, labels = list(data.paths), np.array(data.labels)
-    others = np.flatnonzero(labels == 0)
-    for place in test[labels[test] == 1]:  # no horse is left among the test images
-        paths[place] = data.paths[np.intersect1d(test, others)[0]]
+    for place, other in zip(test, test[::-1], strict=True):  # horses for other images, and the other way round
+        paths[place] = data.paths[other]
     labels[test] = 1 - labels[test]
     other_images, other_labels = replace(data, paths=tuple(paths)), replace(data, labels=labels)
     check_only_tested_on(run, fits, data, other_images, other_labels)
