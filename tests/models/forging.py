@@ -6,6 +6,7 @@ No such file may end the process, take memory or time out of proportion, or rais
 `ModelError` is one): either `load` refuses it, or the model answers with finite numbers, or raises a ValueError.
 """
 
+import contextlib
 import copy
 import io
 import json
@@ -206,10 +207,8 @@ def change_scalar(node: dict[str, Any], rng: np.random.Generator) -> str:
     old = node["content"]
     new = str(rng.choice(SCALARS))
     if rng.random() < 0.3:
-        try:
+        with contextlib.suppress(TypeError):
             new = json.dumps(json.loads(old) + int(rng.choice([-1, 1])))
-        except TypeError:
-            pass
     node["content"] = new
     return f"{str(old)[:20]} -> {new[:20]}"
 

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from invariance._core import loaded
 from invariance._core.checks import check_count
 from invariance._core.randomness import RandomState, make_rng
 from invariance.transformations.operators import Operators
@@ -91,6 +92,22 @@ class TransformationSet(BaseEstimator):
             The members as operator stacks, with `apply` and, for linear sets, `adjoint`.
         """
         return Operators(self.members(image_shape), image_shape)
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, do not describe a set: its members are listed."""
+        loaded.check_values(
+            self,
+            **{
+                name: loaded.instance(TransformationSet)
+                for name in self._get_param_names()
+                if name in ("left", "right", "base")
+            },
+        )
+        try:
+            self.members((8, 8))
+            self._generators()
+        except (TypeError, AttributeError, OverflowError, IndexError, KeyError) as error:
+            raise ValueError(f"a {type(self).__name__} has parameters that describe no set: {error}.") from error
 
     def closure(self) -> "Closure":
         """Compose every two members, [Laptev15] eq. (4): {φ∘ψ}.
