@@ -105,6 +105,7 @@ class Opened:
         with zipfile.ZipFile(io.BytesIO(payload)) as archive:
             self.members = {name: archive.read(name) for name in archive.namelist()}
         self.schema = json.loads(self.members.pop("schema.json"))
+        self.padding = ""  # of the schema, as text
 
     def copied(self) -> "Opened":
         """Return a copy whose members and schema may be changed."""
@@ -118,7 +119,7 @@ class Opened:
         with zipfile.ZipFile(out, "w", compression) as archive:
             for name, content in self.members.items():
                 archive.writestr(name, content)
-            archive.writestr("schema.json", json.dumps(self.schema))
+            archive.writestr("schema.json", json.dumps(self.schema)[:-1] + self.padding + "}")
         write_container(path, self.metadata, out.getvalue())
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -197,7 +198,7 @@ def _reshaped(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 SCALARS = (
-    *("10", "-1", "0", "1", "2", "3", "1e308", "NaN", "Infinity", "null", "true", '"x"', "0.5", "-7", "65", "1000"),
+    *("10", "-1", "0", "1", "2", "3", "1e308", "NaN", "Infinity", "null", "true", '"x"', "0.5", "-7", "65"),
     *("1000000000", "4611686018427387904", "123456789012345678901234567890"),
 )
 
@@ -210,7 +211,13 @@ def change_scalar(node: dict[str, Any], rng: np.random.Generator) -> str:
         with contextlib.suppress(TypeError):
             new = json.dumps(json.loads(old) + int(rng.choice([-1, 1])))
     node["content"] = new
+    _renew(node, rng)
     return f"{str(old)[:20]} -> {new[:20]}"
+
+
+def _renew(node: dict[str, Any], rng: np.random.Generator) -> None:
+    """Give a node a number of its own: nodes with equal numbers are one object, of which the first is built."""
+    node["__id__"] = int(rng.integers(2**50, 2**60))
 
 
 def forge_number(opened: Opened, rng: np.random.Generator, place: int | None = None) -> str:
@@ -269,10 +276,10 @@ def forge_pointers(opened: Opened, rng: np.random.Generator) -> str:
 
 def forge_objects(opened: Opened, rng: np.random.Generator) -> str:
     """Put an object array in the place of an array."""
-    arrays = [node for node in opened.nodes() if node["__loader__"] == "NdArrayNode"]
-    node = arrays[rng.integers(len(arrays))]
+    node = _any_array(opened, rng)
     node.pop("file", None)
     shape = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": [text_node("2")]}
+    _renew(node, rng)
     node.update(type="json", content=[text_node("1"), text_node('"x"')], shape=shape)
     return "an object array"
 
@@ -282,6 +289,7 @@ def forge_loader(opened: Opened, rng: np.random.Generator) -> str:
     nodes = opened.nodes()
     one, other = nodes[rng.integers(len(nodes))], nodes[rng.integers(len(nodes))]
     one["__loader__"] = other["__loader__"]
+    _renew(one, rng)
     return f"{one['__class__']} by {one['__loader__']}"
 
 
@@ -291,6 +299,7 @@ def forge_class(opened: Opened, rng: np.random.Generator) -> str:
     one, other = nodes[rng.integers(len(nodes))], nodes[rng.integers(len(nodes))]
     old = one["__class__"]
     one["__class__"], one["__module__"] = other["__class__"], other["__module__"]
+    _renew(one, rng)
     return f"{old} as {one['__class__']}"
 
 
@@ -299,6 +308,8 @@ def forge_place(opened: Opened, rng: np.random.Generator) -> str:
     nodes = opened.nodes()
     one, other = nodes[rng.integers(1, len(nodes))], nodes[rng.integers(1, len(nodes))]
     content = copy.deepcopy(other)
+    if "file" not in content:
+        _renew(content, rng)
     old = one["__class__"]
     one.clear()
     one.update(content)
@@ -330,6 +341,16 @@ def _any_attributes(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
     return objects[rng.integers(len(objects))]
 
 
+def _any_array(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the node of an array of the model, a new one if it has none."""
+    arrays = [node for node in opened.nodes() if node["__loader__"] == "NdArrayNode"]
+    if arrays:
+        return arrays[rng.integers(len(arrays))]
+    node = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "type": "numpy", "__id__": 7}
+    opened.members["7.npy"] = _npy(np.zeros(3))
+    return _any_attributes(opened, rng).setdefault("forged_", {**node, "file": "7.npy"})
+
+
 FORGERIES: tuple[Callable[[Opened, np.random.Generator], str], ...] = (
     *(forge_number,) * 14,
     *(forge_pointers, forge_objects, forge_loader, forge_class, forge_place, forge_absence),
@@ -341,24 +362,30 @@ FORGERIES: tuple[Callable[[Opened, np.random.Generator], str], ...] = (
 
 def bomb_nested(opened: Opened, rng: np.random.Generator) -> str:
     """Put an archive of many zeros in the place of an array."""
-    arrays = [node for node in opened.nodes() if node["__loader__"] == "NdArrayNode"]
-    node = arrays[rng.integers(len(arrays))]
-    zeros = bytes(2**26)
-    opened.members["bomb.bin"] = _zip({f"{number}.npy": zeros for number in range(80)})
+    node = _any_array(opened, rng)
+    opened.members["bomb.bin"] = _zeros()
     node["file"] = "bomb.bin"
-    return "a nested archive of 5 GB"
+    return "a nested archive of 1 GB"
+
+
+@cache
+def _zeros() -> bytes:
+    """Return an archive of 1 GB of zeros."""
+    zeros = bytes(2**26)
+    return _zip({f"{number}.npy": zeros for number in range(16)})
 
 
 def bomb_schema(opened: Opened, rng: np.random.Generator) -> str:
     """Add millions of empty values to the schema."""
-    opened.schema["forged"] = [{}] * 20_000_000
-    return "a schema of 80 MB"
+    n_values = int(rng.choice([1_000_000, 20_000_000]))
+    opened.padding = ', "forged": [' + "{}," * n_values + "{}]"
+    return f"a schema of {n_values} empty values"
 
 
 def bomb_depth(opened: Opened, rng: np.random.Generator) -> str:
     """Nest lists deeply."""
     node: dict[str, Any] = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": []}
-    for _ in range(int(rng.choice([200, 800]))):
+    for _ in range(int(rng.choice([60, 300]))):
         node = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [node]}
     _any_attributes(opened, rng)["forged_"] = node
     return "deep lists"
@@ -377,11 +404,10 @@ def bomb_again(opened: Opened, rng: np.random.Generator) -> str:
 
 def bomb_header(opened: Opened, rng: np.random.Generator) -> str:
     """State in the header of an array that it is larger than it is."""
-    names = [name for name in opened.members if name.endswith(".npy")]
     out = io.BytesIO()
     shape = (int(rng.choice([10**6, 10**10, 10**14])), 3)
     np.lib.format.write_array_header_1_0(out, {"descr": "<f8", "fortran_order": False, "shape": shape})
-    opened.members[names[rng.integers(len(names))]] = out.getvalue() + bytes(8)
+    opened.members[_any_array(opened, rng)["file"]] = out.getvalue() + bytes(8)
     return f"an array that is said to be {shape}"
 
 
@@ -389,13 +415,13 @@ BOMBS = (bomb_nested, bomb_schema, bomb_depth, bomb_again, bomb_header)
 
 
 def understate_sizes(content: bytes, rng: np.random.Generator) -> bytes:
-    """Replace the model by zeros whose size the archive understates: 1 GB said to be 1 KB."""
+    """Replace the model by zeros whose size the archive understates: 256 MB said to be 1 KB."""
     zeros = bytes(2**20)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(METADATA, zipfile.ZipFile(io.BytesIO(content)).read(METADATA))
         with archive.open(PAYLOAD, "w") as member:
-            for _ in range(1024):
+            for _ in range(256):
                 member.write(zeros)
         archive.getinfo(PAYLOAD).file_size = 1024
     return out.getvalue()

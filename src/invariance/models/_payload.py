@@ -23,6 +23,7 @@ MAX_MEMBERS = 2**16
 MAX_NODES = 2**18
 MAX_SCHEMA_BYTES = 2**25
 MAX_SCHEMA_VALUES = 2**22  # values of the schema, which are counted before any is built
+MAX_PER_NODE = 4  # dicts and lists per node, itself included: its attributes, its items, its arguments
 MAX_DEPTH = 100  # of nested values; models reach 30
 ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
 
@@ -92,36 +93,37 @@ def _check_schema(text: bytes, names: set[str]) -> list[dict[str, Any]]:
     """Check size and depth of the schema and that every array is used by one node, and return its nodes."""
     if sum(text.count(mark) for mark in (b"{", b"[", b",")) > MAX_SCHEMA_VALUES:
         raise ValueError(f"its schema has more than {MAX_SCHEMA_VALUES} values, the limit for a model")
-    nodes = []
+    nodes: list[dict[str, Any]] = []
     owners: dict[str, Any] = {}
-    for node in _nodes(json.loads(text)):
+    n_containers = 0
+    for value in _containers(json.loads(text)):
+        n_containers += 1
+        # What skops could take for a node.
+        if not isinstance(value, dict) or not ("__loader__" in value or "__class__" in value):
+            continue
+        node = value
         nodes.append(node)
         if len(nodes) > MAX_NODES:
             raise ValueError(f"its schema has more than {MAX_NODES} nodes, the limit for a model")
         if "file" in node and owners.setdefault(node["file"], node["__id__"]) != node["__id__"]:
             raise ValueError(f"two nodes of its schema read the member {node['file']!r}")
+    if n_containers > MAX_PER_NODE * len(nodes):
+        raise ValueError("its schema has values that belong to no node")
     if owners.keys() != names:
         raise ValueError("its members are not those that its schema names")
     return nodes
 
 
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield every dict of the schema that skops could take for a node."""
+def _containers(schema: Any) -> Iterator[dict[str, Any] | list[Any]]:
+    """Yield every dict and list of the schema."""
     waiting = [(schema, 1)]
     while waiting:
         value, depth = waiting.pop()
         if depth > MAX_DEPTH:
             raise ValueError(f"its schema is nested more than {MAX_DEPTH} deep, the limit for a model")
-        if isinstance(value, dict):
-            if "__loader__" in value or "__class__" in value:
-                yield value
-            value = value.values()
-        if not isinstance(value, str):
-            waiting.extend((item, depth + 1) for item in _items(value))
-
-
-def _items(value: Any) -> Any:
-    return value if isinstance(value, list | type({}.values())) else ()
+        yield value
+        items = value.values() if isinstance(value, dict) else value
+        waiting.extend((item, depth + 1) for item in items if isinstance(item, dict | list))
 
 
 def _repack(archive: zipfile.ZipFile, names: set[str], schema: bytes) -> bytes:
