@@ -10,7 +10,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,9 @@ class Payload(NamedTuple):
     nodes: list[dict[str, Any]]
 
 
-def read_payload(content: bytes, path: str | os.PathLike) -> Payload:
+def read_payload(
+    content: bytes, path: str | os.PathLike, check_nodes: Callable[[list[dict[str, Any]]], None]
+) -> Payload:
     """Unpack a payload and check it against the limits.
 
     Parameters
@@ -51,6 +53,8 @@ def read_payload(content: bytes, path: str | os.PathLike) -> Payload:
     content : bytes
     path : path-like
         The model file, for the error.
+    check_nodes : callable
+        Raises an error if it refuses the nodes of the schema; called before any array is read.
 
     Returns
     -------
@@ -67,7 +71,9 @@ def read_payload(content: bytes, path: str | os.PathLike) -> Payload:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = _check_members(archive)
             schema = read_member(archive, SCHEMA, MAX_SCHEMA_BYTES)
-            nodes = _check_schema(schema, names)
+            nodes = _check_schema(schema)
+            check_nodes(nodes)
+            _check_files(nodes, names)
             return Payload(_repack(archive, names, schema), nodes)
     except ModelError:
         raise
@@ -89,29 +95,32 @@ def _check_members(archive: zipfile.ZipFile) -> set[str]:
     return names - {SCHEMA}
 
 
-def _check_schema(text: bytes, names: set[str]) -> list[dict[str, Any]]:
-    """Check size and depth of the schema and that every array is used by one node, and return its nodes."""
+def _check_schema(text: bytes) -> list[dict[str, Any]]:
+    """Check size and depth of the schema, and return its nodes."""
     if sum(text.count(mark) for mark in (b"{", b"[", b",")) > MAX_SCHEMA_VALUES:
         raise ValueError(f"its schema has more than {MAX_SCHEMA_VALUES} values, the limit for a model")
     nodes: list[dict[str, Any]] = []
-    owners: dict[str, Any] = {}
     n_containers = 0
     for value in _containers(json.loads(text)):
         n_containers += 1
         # What skops could take for a node.
-        if not isinstance(value, dict) or not ("__loader__" in value or "__class__" in value):
-            continue
-        node = value
-        nodes.append(node)
+        if isinstance(value, dict) and ("__loader__" in value or "__class__" in value):
+            nodes.append(value)
         if len(nodes) > MAX_NODES:
             raise ValueError(f"its schema has more than {MAX_NODES} nodes, the limit for a model")
-        if "file" in node and owners.setdefault(node["file"], node["__id__"]) != node["__id__"]:
-            raise ValueError(f"two nodes of its schema read the member {node['file']!r}")
     if n_containers > MAX_PER_NODE * len(nodes):
         raise ValueError("its schema has values that belong to no node")
+    return nodes
+
+
+def _check_files(nodes: list[dict[str, Any]], names: set[str]) -> None:
+    """Check that every array is read by one object, which many nodes may stand for, and that all are there."""
+    owners: dict[str, Any] = {}
+    for node in nodes:
+        if "file" in node and owners.setdefault(node["file"], node["__id__"]) != node["__id__"]:
+            raise ValueError(f"two objects of its schema read the member {node['file']!r}")
     if owners.keys() != names:
         raise ValueError("its members are not those that its schema names")
-    return nodes
 
 
 def _containers(schema: Any) -> Iterator[dict[str, Any] | list[Any]]:

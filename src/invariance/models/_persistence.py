@@ -113,8 +113,7 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
     """The model in a payload, after all checks; `doing` and the version of the `library` are for the error."""
     import skops.io
 
-    content, nodes = read_payload(payload, path)
-    try:
+    def check(nodes: list[dict[str, Any]]) -> None:
         refused = refused_names(nodes, trusted)
         if refused:
             raise ModelError(
@@ -122,10 +121,11 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
                 " If you know it to be safe, name it in trusted=[...]; lambdas and local functions cannot be stored."
             )
         check_nodes(nodes)
+
+    content, nodes = read_payload(payload, path, check)
+    try:
         model = skops.io.loads(content, trusted=trusted_names(nodes))
         check_contents(model)
-    except ModelError:
-        raise
     except Exception as error:  # a file may hold anything, so building from it may raise anything
         reason = _first_line(error)
         if library not in (None, __version__):
