@@ -24,6 +24,7 @@ MAX_NODES = 2**18
 MAX_SCHEMA_BYTES = 2**25
 MAX_SCHEMA_VALUES = 2**22  # values of the schema, which are counted before any is built
 MAX_PER_NODE = 4  # dicts and lists per node, itself included: its attributes, its items, its arguments
+MAX_BRACKETS = 10_000  # in texts of the schema, such as names of classes
 MAX_DEPTH = 100  # of nested values; models reach 30
 ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
 
@@ -97,19 +98,19 @@ def _check_members(archive: zipfile.ZipFile) -> set[str]:
 
 def _check_schema(text: bytes) -> list[dict[str, Any]]:
     """Check size and depth of the schema, and return its nodes."""
-    if sum(text.count(mark) for mark in (b"{", b"[", b",")) > MAX_SCHEMA_VALUES:
+    # Counted in the text, before any value is built; texts in it may hold some brackets of their own.
+    n_containers = text.count(b"{") + text.count(b"[")
+    if n_containers + text.count(b",") > MAX_SCHEMA_VALUES:
         raise ValueError(f"its schema has more than {MAX_SCHEMA_VALUES} values, the limit for a model")
+    if n_containers > MAX_PER_NODE * text.count(b'"__loader__"') + MAX_BRACKETS:
+        raise ValueError("its schema has values that belong to no node")
     nodes: list[dict[str, Any]] = []
-    n_containers = 0
     for value in _containers(json.loads(text)):
-        n_containers += 1
         # What skops could take for a node.
         if isinstance(value, dict) and ("__loader__" in value or "__class__" in value):
             nodes.append(value)
         if len(nodes) > MAX_NODES:
             raise ValueError(f"its schema has more than {MAX_NODES} nodes, the limit for a model")
-    if n_containers > MAX_PER_NODE * len(nodes):
-        raise ValueError("its schema has values that belong to no node")
     return nodes
 
 
