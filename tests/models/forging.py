@@ -228,17 +228,18 @@ def forge_number(opened: Opened, rng: np.random.Generator, place: int | None = N
         return "scalar " + change_scalar(where, rng)
     if kind == "array":
         what, array = change_array(np.load(io.BytesIO(opened.members[where])), rng)
-        opened.members[where] = _npy(array)
+        opened.members[where] = as_npy(array)
         return f"array {what}"
     member, inner = where
     with zipfile.ZipFile(io.BytesIO(opened.members[member])) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     what, array = change_array(np.load(io.BytesIO(parts[inner])), rng)
-    opened.members[member] = _zip({**parts, inner: _npy(array)})
+    opened.members[member] = _zip({**parts, inner: as_npy(array)})
     return f"sparse {inner} {what}"
 
 
-def _npy(array: np.ndarray) -> bytes:
+def as_npy(array: np.ndarray) -> bytes:
+    """Return an array in numpy's format."""
     out = io.BytesIO()
     np.save(out, array)
     return out.getvalue()
@@ -270,7 +271,7 @@ def forge_pointers(opened: Opened, rng: np.random.Generator) -> str:
     ]
     arguments = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": content}
     node = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "ConstructorFromReduceNode"}
-    _any_attributes(opened, rng)["forged_"] = {**node, "content": arguments}
+    _add(opened, rng, {**node, "content": arguments})
     return "an object array of forged pointers"
 
 
@@ -322,23 +323,34 @@ def forge_absence(opened: Opened, rng: np.random.Generator) -> str:
         names = sorted(opened.members)
         del opened.members[names[rng.integers(len(names))]]
         return "a member is missing"
-    attributes = _any_attributes(opened, rng)
-    if attributes:
-        name = sorted(attributes)[rng.integers(len(attributes))]
-        del attributes[name]
+    attributes = _any_dict(opened, rng)
+    if attributes["content"]:
+        name = sorted(attributes["content"])[rng.integers(len(attributes["content"]))]
+        del attributes["content"][name], attributes["key_types"]["content"][0]
         return f"{name} is missing"
     return "nothing"
 
 
-def _any_attributes(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the attributes of an object of the model."""
+def _any_dict(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the node of the attributes of an object of the model."""
     objects = [
-        node["content"]["content"]
+        node["content"]
         for node in opened.nodes()
         if node["__loader__"] == "ObjectNode" and isinstance(node.get("content"), dict)
-        and isinstance(node["content"].get("content"), dict)
+        and node["content"].get("__loader__") == "DictNode"
     ]  # fmt: skip
     return objects[rng.integers(len(objects))]
+
+
+def _add(opened: Opened, rng: np.random.Generator, node: dict[str, Any]) -> dict[str, Any]:
+    """Add an attribute to an object of the model."""
+    attributes = _any_dict(opened, rng)
+    if "forged_" not in attributes["content"]:
+        attributes["key_types"]["content"].append({
+            "__class__": "str", "__module__": "builtins", "__loader__": "TypeNode", "__id__": 11,
+        })  # fmt: skip
+    attributes["content"]["forged_"] = node
+    return node
 
 
 def _any_array(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
@@ -347,8 +359,8 @@ def _any_array(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
     if arrays:
         return arrays[rng.integers(len(arrays))]
     node = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "type": "numpy", "__id__": 7}
-    opened.members["7.npy"] = _npy(np.zeros(3))
-    return _any_attributes(opened, rng).setdefault("forged_", {**node, "file": "7.npy"})
+    opened.members["7.npy"] = as_npy(np.zeros(3))
+    return _add(opened, rng, {**node, "file": "7.npy"})
 
 
 FORGERIES: tuple[Callable[[Opened, np.random.Generator], str], ...] = (
@@ -363,16 +375,17 @@ FORGERIES: tuple[Callable[[Opened, np.random.Generator], str], ...] = (
 def bomb_nested(opened: Opened, rng: np.random.Generator) -> str:
     """Put an archive of many zeros in the place of an array."""
     node = _any_array(opened, rng)
+    opened.members.pop(node["file"], None)
     opened.members["bomb.bin"] = _zeros()
     node["file"] = "bomb.bin"
-    return "a nested archive of 1 GB"
+    return "a nested archive of 256 MB"
 
 
 @cache
 def _zeros() -> bytes:
-    """Return an archive of 1 GB of zeros."""
+    """Return an archive of 256 MB of zeros."""
     zeros = bytes(2**26)
-    return _zip({f"{number}.npy": zeros for number in range(16)})
+    return _zip({f"{number}.npy": zeros for number in range(4)})
 
 
 def bomb_schema(opened: Opened, rng: np.random.Generator) -> str:
@@ -387,18 +400,16 @@ def bomb_depth(opened: Opened, rng: np.random.Generator) -> str:
     node: dict[str, Any] = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": []}
     for _ in range(int(rng.choice([60, 300]))):
         node = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [node]}
-    _any_attributes(opened, rng)["forged_"] = node
+    _add(opened, rng, node)
     return "deep lists"
 
 
 def bomb_again(opened: Opened, rng: np.random.Generator) -> str:
     """Read one large member many times."""
-    opened.members["large.npy"] = _npy(np.zeros(2**23))
+    opened.members["large.npy"] = as_npy(np.zeros(2**23))
     node = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "type": "numpy"}
     several = [{**node, "file": "large.npy", "__id__": 10**6 + number} for number in range(400)]
-    _any_attributes(opened, rng)["forged_"] = {
-        "__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": several,
-    }  # fmt: skip
+    _add(opened, rng, {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": several})
     return "one member read 400 times"
 
 
