@@ -73,7 +73,7 @@ def _foreign() -> Iterator[tuple[str, Any]]:
         LogisticRegression(class_weight={0: 1.0, 1: 2.0, 2: 1.0}, max_iter=1000),
     ):
         rows = X @ X.T if getattr(estimator, "kernel", None) == "precomputed" else X
-        yield repr(estimator), estimator.fit(rows, y)
+        yield " ".join(repr(estimator).split()), estimator.fit(rows, y)
     binary = y < 2
     two = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3, **seed)
     yield "boosting of two classes", two.fit(X[binary], y[binary])

@@ -20,8 +20,8 @@ from invariance.models import ModelError, load, save
 from tests.models import forging
 from tests.models.savable import X, foreign_estimators, y
 
-N_FILES = 150
-N_FOREIGN = 4  # forgeries per estimator of scikit-learn
+N_FILES = 100
+N_FOREIGN = 2  # forgeries per estimator of scikit-learn
 SECONDS = 300  # for all of them; a hang is ended
 
 
