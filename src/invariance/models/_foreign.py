@@ -189,6 +189,8 @@ def _check_linear(machine: Any) -> None:
     check_values(machine, classes_=labels(), n_features_in_=N_VALUES)
     n = 1 if len(machine.classes_) == 2 else len(machine.classes_)
     check_values(machine, coef_=array((n, machine.n_features_in_)), intercept_=array((n,)))
+    if type(machine).__name__ == "LinearDiscriminantAnalysis":
+        check_values(machine, _max_components=whole(0, machine.n_features_in_ + n))
     if "xbar_" in vars(machine):
         check_values(machine, xbar_=array((machine.n_features_in_,)), scalings_=array((machine.n_features_in_, None)))
 
