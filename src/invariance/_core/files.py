@@ -12,6 +12,7 @@ try:
 except ImportError:  # Windows: the leftovers of a killed process stay there
     fcntl = None  # type: ignore[assignment]
 
+GENERATOR = "Written by invariance"  # the mark in reports and figures by which commands know their own files
 UNFINISHED = ".unfinished"
 MAX_STEM = 40  # characters of up to four bytes each, so that the name of a neighbour never exceeds 255 bytes
 

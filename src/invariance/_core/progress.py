@@ -57,7 +57,7 @@ def _make_bar():
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),

@@ -1,6 +1,5 @@
 """The command `invariance`. Each file with a function `run` is a command; it imports what it needs when it runs."""
 
-import io
 import os
 import sys
 import warnings
@@ -13,8 +12,11 @@ from typing import Annotated
 import typer
 
 from invariance._version import __version__
-from invariance.cli.output import in_one_line
+from invariance.cli.console import discard_output, flush_output, prepare_streams, say, say_aside
+from invariance.cli.interruption import Interrupted, interruptible
+from invariance.cli.output import describe_kept, forget_claims
 
+BROKEN_PIPE = 13  # the number of SIGPIPE, which Windows lacks; it ends other programs whose reader has gone
 HELP = "Learn from few labelled images, by saying what does not matter."
 FOOTER = "Set INVARIANCE_DEBUG=1 to see the traceback of an error."
 
@@ -55,30 +57,48 @@ def begin(
 ) -> None:
     """Learn from few labelled images, by saying what does not matter."""
     if version:
-        print(f"invariance {__version__}")
+        say(f"invariance {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        say(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
+    0: done; 2: a user's mistake, one line on standard error; 130: Ctrl-C; 141: nobody reads standard output any more;
+    143: SIGTERM.
     """
     # Pillow and OpenCV warn about damaged files; our own errors name the file.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # file and class names may not be valid text
+    prepare_streams()
+    forget_claims()
+    with interruptible(describe_kept) as interruption:
+        try:
+            return _run(arguments)
+        except (KeyboardInterrupt, Interrupted, typer.Abort):
+            say_aside(interruption.sentence)
+            return interruption.exit_code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command line; return the exit code of all that is no interruption."""
     try:
-        return app(arguments, prog_name="invariance", standalone_mode=False) or 0
-    except (KeyboardInterrupt, typer.Abort):
-        return 130
+        code = app(arguments, prog_name="invariance", standalone_mode=False) or 0
+        flush_output()
+        return code
+    except (BrokenPipeError, SystemExit):  # typer exits where a pipe is broken
+        discard_output()
+        return 128 + BROKEN_PIPE
     except (ValueError, OSError, MemoryError, UsageError) as error:
         if os.environ.get("INVARIANCE_DEBUG"):
             raise
-        print(f"Error: {in_one_line(_message(error))}", file=sys.stderr)
+        say_aside(f"Error: {_message(error)}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            discard_output()
         return 2
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from invariance._core.files import atomic_path
+from invariance._core.files import GENERATOR, atomic_path
 from invariance._version import __version__
 from invariance.report.embedding import image_item, svg_address
 
@@ -134,6 +134,7 @@ class Report:
         head = [
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta name="generator" content="{GENERATOR} {__version__}">',
             f"<title>{escape(self.title)}</title>",
             f"<style>\n{style}</style>",
         ]
