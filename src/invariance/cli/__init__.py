@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
+from invariance._core.files import FULL_DISK
 from invariance._version import __version__
-from invariance.cli.console import discard_output, flush_output, prepare_streams, say, say_aside
+from invariance.cli.console import discard_output, prepare_streams, say, say_aside
 from invariance.cli.interruption import Interrupted, interruptible
 from invariance.cli.output import describe_kept, forget_claims
 
@@ -86,7 +87,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     """Run the command line; return the exit code of all that is no interruption."""
     try:
         code = app(arguments, prog_name="invariance", standalone_mode=False) or 0
-        flush_output()
+        sys.stdout.flush()
         return code
     except (BrokenPipeError, SystemExit):  # typer exits where a pipe is broken
         discard_output()
@@ -105,6 +106,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _message(error: Exception) -> str:
     if isinstance(error, UsageError):
         return error.format_message()  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and error.errno in FULL_DISK:
+        # All files name themselves.
+        where = "standard output" if error.filename is None else f"'{error.filename}'"
+        return f"cannot write {where}: {error.strerror}. Free some space, or write elsewhere."
     if isinstance(error, OSError) and error.strerror and error.filename:
         cure = ". Check its permissions." if isinstance(error, PermissionError) else ""
         return f"{error.strerror}: '{error.filename}'{cure}"

@@ -38,29 +38,13 @@ def prepare_streams() -> None:
 
 def say(text: str) -> None:
     """Print text on standard output; control characters, for example of file names, are escaped."""
-    write_output(escape_controls(text) + "\n")
+    print(escape_controls(text))
 
 
 def say_aside(text: str) -> None:
     """Print one line on standard error."""
     with suppress(OSError):  # nobody may be reading
         print(in_one_line(text), file=sys.stderr)
-
-
-def write_output(text: str) -> None:
-    """Write to standard output; an error names it."""
-    try:
-        sys.stdout.write(text)
-    except OSError as error:
-        raise _named(error) from error
-
-
-def flush_output() -> None:
-    """Write what is buffered for standard output; an error names it."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        raise _named(error) from error
 
 
 def discard_output() -> None:
@@ -80,8 +64,7 @@ class _TerminalOutput(io.TextIOBase):
     """Standard output on which control characters are escaped."""
 
     def write(self, text: str) -> int:
-        write_output(escape_controls(text))
-        return len(text)
+        return sys.stdout.write(escape_controls(text))
 
 
 def make_console(**settings: Any) -> "Console":
@@ -107,8 +90,3 @@ def escape_controls(text: str) -> str:
     return "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text
     )
-
-
-def _named(error: OSError) -> OSError:
-    """Return an error of writing to standard output that says so."""
-    return type(error)(error.errno, error.strerror, "standard output")

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from invariance.cli.console import make_console, say
+from invariance.cli.console import escape_controls, make_console, say
 from invariance.cli.options import (
     FolderArgument,
     JobsOption,
@@ -145,9 +145,9 @@ def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
         console = make_console(width=PIPE_WIDTH)
     table = Table(box=None, pad_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if place else "left", overflow="fold")
+        table.add_column(Text(escape_controls(column)), justify="right" if place else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(escape_controls(cell)) for cell in row))
     console.print()
     console.print(Text(title, style="bold"))
     console.print(table)

@@ -21,6 +21,7 @@ OverwriteOption = Annotated[
 ]
 CURE = "Add --overwrite to replace"
 MARKED_BYTES = 2**16  # at the beginning and at the end of a file, within which its marker is
+PAGE_START = b"<!DOCTYPE html>"
 MAX_NAME_BYTES = 255  # of most file systems, where the system does not say
 COLUMNS = ("path", "label")  # of a table of predictions, before those of the classes
 
@@ -58,8 +59,21 @@ def _is_table(path: Path) -> bool:
     )
 
 
+def _is_report(path: Path) -> bool:
+    return _is_page(path) and _is_marked(path)
+
+
+def _is_figure(path: Path) -> bool:
+    return not _is_page(path) and _is_marked(path)
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(PAGE_START)) == PAGE_START
+
+
 def _is_marked(path: Path) -> bool:
-    """Whether a report or figure names this library as its generator."""
+    """Whether a file names this library as its generator."""
     marker = GENERATOR.encode()
     with path.open("rb") as file:
         start = file.read(MARKED_BYTES)
@@ -69,8 +83,8 @@ def _is_marked(path: Path) -> bool:
 
 MODEL = Kind("model", (".inv",), _is_model)
 TABLE = Kind("table", (".csv",), _is_table)
-REPORT = Kind("report", (".html", ".htm"), _is_marked)
-FIGURE = Kind("figure", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), _is_marked)
+REPORT = Kind("report", (".html", ".htm"), _is_report)
+FIGURE = Kind("figure", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), _is_figure)
 
 # The files that the running command has claimed, with what was there before.
 _claimed: dict[Path, tuple[int, int] | None] = {}
@@ -89,13 +103,13 @@ def claim_file(path: Path, kind: Kind, overwrite: bool = False, reads: Iterable[
     reads : iterable of Path or None, default=()
         The files and folders that the command reads; folders with their sub-folders.
     """
+    _check_name(path)
     if path.is_dir():
         raise IsADirectoryError(f"cannot write '{path}': it is a folder. Name a file inside it.")
     if path.suffix.lower() not in kind.endings:
         raise ValueError(f"cannot write '{path}': its name must end in {' or '.join(kind.endings)}.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write '{path}': the folder '{path.parent}' does not exist. Create it first.")
-    _check_name(path)
     _Inputs(reads, reads_subfolders=True).check(path)
     if os.path.lexists(path) and not overwrite and not kind.is_ours(_regular(path)):
         raise FileExistsError(

@@ -143,8 +143,9 @@ class Report:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the page to a file; an existing file is replaced only when the new one is complete."""
-        with atomic_path(path) as neighbour:
-            neighbour.write_text(self.to_html(), encoding="utf-8", errors="backslashreplace")
+        page = self.to_html().encode("utf-8", "backslashreplace")
+        with atomic_path(path, len(page)) as neighbour:
+            neighbour.write_bytes(page)
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in a frame that keeps its style from the rest."""
