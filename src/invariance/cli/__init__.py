@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # Pillow and OpenCV warn about damaged files; our own errors name the file.
     warnings.filterwarnings("ignore", module=r"PIL\.")
+    warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", module=r"joblib\.")  # by Ctrl-C
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     prepare_streams()
     forget_claims()

@@ -112,11 +112,11 @@ def _guard(
 
 
 def end_process(code: int) -> NoReturn:
-    """End the process with an exit code, after its threads if possible; nothing interrupts that any more."""
+    """End the process with an exit code, if a signal asked for it after its threads; nothing interrupts that."""
     if threading.current_thread() is threading.main_thread():
         for number in NAMES:
             signal.signal(number, signal.SIG_IGN)
-    if not end_threads():
+    if code > 128 and not end_threads():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
