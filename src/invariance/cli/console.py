@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from invariance._core.escaping import escape_controls, in_one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -78,15 +80,3 @@ def make_console(**settings: Any) -> "Console":
                 yield Segment(text if control else escape_controls(text), style, control)
 
     return EscapingConsole(highlight=False, **settings)
-
-
-def in_one_line(text: str) -> str:
-    """Return text without line breaks; control characters, for example of file names, are escaped."""
-    return escape_controls(" ".join(text.split()))
-
-
-def escape_controls(text: str) -> str:
-    """Return text with escapes in place of control characters other than line breaks."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text
-    )

@@ -5,7 +5,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from invariance.cli.console import escape_controls, make_console, say
+from invariance._core.escaping import escape_controls
+from invariance.cli.console import make_console, say
 from invariance.cli.options import (
     FolderArgument,
     JobsOption,

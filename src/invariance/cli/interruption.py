@@ -12,11 +12,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-from invariance.cli.console import in_one_line
+from invariance._core.escaping import in_one_line
 
 PATIENCE_SECONDS = 5.0  # for the work to end after a signal, and then for its threads
 NAMES = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Terminated"}
@@ -117,8 +117,8 @@ def end_process(code: int) -> NoReturn:
         for number in NAMES:
             signal.signal(number, signal.SIG_IGN)
     if code > 128 and not end_threads():
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with suppress(OSError):
+            sys.stdout.flush()
         os._exit(code)
     sys.exit(code)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from invariance.cli.console import in_one_line, say
+from invariance.cli.console import say
 from invariance.cli.options import JobsOption, list_files
 from invariance.cli.output import OverwriteOption, check_folder, claim_files
 
@@ -152,7 +152,7 @@ def _segment(stack: "LazyStack", segmenter: "JungleSegmenter", results: list[Res
     counts = np.zeros(len(segmenter.classes_))
     with ExitStack() as files:
         writers = [files.enter_context(page_writer(result.path, stack.layout)) for result in results]
-        for page in track(stack, f"segmenting {in_one_line(stack.path.name)}", total=len(stack)):
+        for page in track(stack, f"segmenting {stack.path.name}", total=len(stack)):
             probabilities = segmenter.predict_proba(page)
             labelled = Labelled(page, probabilities, probabilities.argmax(axis=2))
             counts += np.bincount(labelled.codes.ravel(), minlength=len(counts))

@@ -5,7 +5,9 @@ background, on which they are legible in a light or dark page.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from invariance._core.escaping import escape_controls
 from invariance._core.files import GENERATOR, atomic_path
 from invariance._version import __version__
 
@@ -193,8 +196,16 @@ def save_figure(figure: Figure, path: str | os.PathLike) -> None:
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
         raise ValueError(f"cannot write '{path}': its name must end in one of {', '.join(sorted(known))}.")
-    with atomic_path(path) as neighbour, mpl.rc_context(SVG_STYLE):
+    with atomic_path(path) as neighbour, drawing():
         figure.savefig(neighbour, format=kind, dpi=DOTS_PER_INCH, **MARKS.get(kind, {}))
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw figures the same everywhere; characters that the font lacks are boxes, which needs no warning."""
+    with mpl.rc_context(SVG_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(?s)Glyph \d+ .*missing from font")
+        yield
 
 
 def class_colours(n_classes: int) -> list[Any]:
@@ -210,5 +221,5 @@ def pick_evenly(n: int, n_picked: int) -> np.ndarray:
 
 
 def printable(name: object) -> str:
-    """Return a name as text that is drawn as it is: a dollar begins no formula; what is no valid text is escaped."""
-    return str(name).encode("utf-8", "backslashreplace").decode("utf-8").replace("$", r"\$")
+    """Return a name as text that is drawn as it is: a dollar begins no formula; control characters are escaped."""
+    return escape_controls(str(name)).replace("$", r"\$")
