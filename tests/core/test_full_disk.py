@@ -35,6 +35,16 @@ def test_the_error_says_which_file_and_how_much(tmp_path):
     assert (tmp_path / "x.bin").read_text() == "old"
 
 
+def test_a_disk_that_takes_no_more_names_is_full_too(tmp_path, monkeypatch):
+    def fail(**settings):
+        raise OSError(errno.ENOSPC, "No space left on device", "a-hidden-neighbour")
+
+    monkeypatch.setattr("tempfile.mkstemp", fail)
+    with pytest.raises(OSError, match="No space left") as raised, atomic_path(tmp_path / "x.bin"):
+        pass
+    assert raised.value.filename == str(tmp_path / "x.bin")
+
+
 def test_other_errors_stay_as_they_are(tmp_path):
     with pytest.raises(OSError, match="no such thing") as raised, atomic_path(tmp_path / "x.bin"):
         raise OSError(errno.EIO, "no such thing")

@@ -63,7 +63,7 @@ def naming_full_disk(path: Path, neighbour: Path, n_bytes: int | None = None) ->
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL_DISK or error.filename is not None:
+        if error.errno not in FULL_DISK or error.filename not in (None, str(neighbour)):
             raise
         first = error.__context__
         if isinstance(first, OSError) and first.errno in FULL_DISK and first.filename is not None:
@@ -78,9 +78,12 @@ def naming_full_disk(path: Path, neighbour: Path, n_bytes: int | None = None) ->
 def _make_neighbour(path: Path) -> tuple[int | None, Path]:
     """Create a neighbour, and an open handle whose lock says that its writer is alive; None without locks."""
     while True:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem[:MAX_STEM]}-", suffix=UNFINISHED + path.suffix
-        )
+        try:
+            handle, name = tempfile.mkstemp(
+                dir=path.parent, prefix=f".{path.stem[:MAX_STEM]}-", suffix=UNFINISHED + path.suffix
+            )
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error  # nobody knows the neighbour's name
         if fcntl is None:
             os.close(handle)
             return None, Path(name)
