@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
@@ -15,6 +14,7 @@ from invariance._core.files import FULL_DISK
 from invariance._version import __version__
 from invariance.cli.console import discard_output, prepare_streams, say, say_aside
 from invariance.cli.interruption import Interrupted, interruptible
+from invariance.cli.one_line_warnings import one_line_warnings
 from invariance.cli.output import describe_kept, forget_claims
 
 BROKEN_PIPE = 13  # the number of SIGPIPE, which Windows lacks; it ends other programs whose reader has gone
@@ -64,15 +64,14 @@ def begin(
         say(context.get_help())
 
 
+@one_line_warnings()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     0: done; 2: a user's mistake, one line on standard error; 130: Ctrl-C; 141: nobody reads standard output any more;
     143: SIGTERM.
     """
-    # Pillow and OpenCV warn about damaged files; our own errors name the file.
-    warnings.filterwarnings("ignore", module=r"PIL\.")
-    warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", module=r"joblib\.")  # by Ctrl-C
+    # OpenCV warns about damaged files; our own errors name the file.
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     prepare_streams()
     forget_claims()

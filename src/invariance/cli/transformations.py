@@ -55,7 +55,8 @@ def _print_sets() -> None:
     table = Table(
         box=None, pad_edge=False, title="Values of --invariant-to; commas combine several", title_justify="left"
     )
-    for column in ("example", "parameters", "meaning"):
+    table.add_column("example", no_wrap=True)  # to be copied
+    for column in ("parameters", "meaning"):
         table.add_column(column, overflow="fold")
     for word, kind in WORDS.items():
         form = kind.text_form
@@ -69,6 +70,8 @@ def _draw_orbit(image_path: Path | None, spec: str, path: Path, size: int) -> No
     from invariance.report.figures import pick_evenly
     from invariance.transformations import Operators, check_group
     from invariance.transformations.parsing import parse_transformations
+    from invariance.transformations.photometric import normalize_intensities
+    from invariance.transformations.sets import split_normalizing
 
     phi = parse_transformations(spec)
     image = _read_small(image_path, size)
@@ -76,10 +79,12 @@ def _draw_orbit(image_path: Path | None, spec: str, path: Path, size: int) -> No
     number_of = {member: number for number, member in enumerate(members)}
     shown = [members[i] for i in pick_evenly(len(members), MAX_SHOWN)]
     operators = Operators(shown, image.shape)
-    orbit = operators.apply(image[None])[0]
+    orbit = operators.apply(normalize_intensities(image[None], phi))[0]
     numbers = [number_of[member] for member in operators.members]
     save_figure(orbit_figure(orbit, title=spec, numbers=numbers), path)
     say(f"{len(members)} members, {len(orbit)} shown.")
+    if split_normalizing(phi)[0] is not None:
+        say("Images are normalized first; the members act on normalized images.")
     if len(members) <= MAX_CHECKED:
         say(check_group(phi, (31, 31)).sentence)
     say(f"Figure: {path.resolve()}")
