@@ -8,6 +8,8 @@ import pytest
 
 from invariance._core.parallel import iterate_jobs, map_jobs
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*tasks have been successfully executed")  # of joblib
+
 
 class Calls:
     """A function that takes a while, and counts the calls that have begun and those that have ended."""
