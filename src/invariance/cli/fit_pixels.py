@@ -67,7 +67,7 @@ def run(
     from invariance.images import read_mask_folder, read_masked_stack
     from invariance.models import save
     from invariance.segmentation import JungleSegmenter
-    from invariance.segmentation.inputs import check_class_count, find_classes
+    from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
     from invariance.transformations.parsing import parse_transformations
 
     settings = {
@@ -76,17 +76,18 @@ def run(
         "n_rounds": rounds,
         "unlabelled": unlabelled,
         "max_classes": max_classes,
+        "scale": None if scale == Scale.DTYPE else str(scale),
     }
     chosen: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if patch_size is not None:
         chosen["patch_size"] = _read_patch_size(patch_size)
-    segmenter = JungleSegmenter(random_state=seed, scale=str(scale), **chosen)
+    segmenter = JungleSegmenter(random_state=seed, **chosen)
     data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
     report_skipped(data.skipped)
     _check_channels(data)
     for image_path, mask in zip(data.paths, data.masks, strict=True):
         classes = find_classes([mask], unlabelled)
-        check_class_count(classes, segmenter.max_classes, f"the pixels of the mask of '{image_path}'")
+        check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
     started = time.perf_counter()
     segmenter.fit(data.images, data.masks)
     seconds = time.perf_counter() - started

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder
     from invariance.transformations import TransformationSet
 
-MAX_SKIPPED_SHOWN = 5  # kinds of reasons
+MAX_SKIPPED_SHOWN = 5  # reasons
+MAX_NAMES_SHOWN = 3  # further files per reason
 MAX_SEED = 2**32 - 1  # the largest that scikit-learn accepts
 MAX_JOBS = 4096  # far more than a machine has cores; larger numbers are mistakes
 
@@ -118,16 +119,24 @@ def list_files(
 
 
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
-    """Print a line on standard error for each of the first reasons, with the first file and how many more there are."""
-    by_reason: dict[str, list[str]] = {}
+    """Print a line on standard error for each of the first reasons: the first files, and how many more there are."""
+    by_reason: dict[str, list[tuple[Path, str]]] = {}
     for path, reason in skipped:
-        by_reason.setdefault(reason.replace(str(path), ""), []).append(reason)
-    for reasons in list(by_reason.values())[:MAX_SKIPPED_SHOWN]:
-        more = f" The same for {len(reasons) - 1} more." if len(reasons) > 1 else ""
-        print(f"Skipped: {in_one_line(reasons[0])}{more}", file=sys.stderr)
-    n_left = sum(len(reasons) for reasons in list(by_reason.values())[MAX_SKIPPED_SHOWN:])
+        by_reason.setdefault(reason.replace(str(path), ""), []).append((path, reason))
+    groups = list(by_reason.values())
+    for (_, reason), *others in groups[:MAX_SKIPPED_SHOWN]:
+        print(f"Skipped: {in_one_line(reason + _same_for(others))}", file=sys.stderr)
+    n_left = sum(map(len, groups[MAX_SKIPPED_SHOWN:]))
     if n_left:
         print(f"Skipped: {n_left} more that cannot be read, for other reasons.", file=sys.stderr)
+
+
+def _same_for(others: Sequence[tuple[Path, str]]) -> str:
+    """Return the number and the first names of further files with the same reason."""
+    if not others:
+        return ""
+    names = ", ".join(f"'{path.name}'" for path, _ in others[:MAX_NAMES_SHOWN])
+    return f" The same for {len(others)} more: {names}{', ...' if len(others) > MAX_NAMES_SHOWN else '.'}"
 
 
 def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
