@@ -102,7 +102,7 @@ def _stack_of(pages: TiffPages) -> LazyStack:
     n_pages, first = pages.layout.n_pages, pages[0]
     extremes = None
     if first.white is None:
-        extremes = black_and_white(pages.path, (pages[number].colours for number in range(n_pages)))
+        extremes = black_and_white(pages.path, (pages[number] for number in range(n_pages)))
     # One white for all pages: the stated one only if no page holds more.
     white = first.white
     if pages.stated_white is not None and white is not None:

@@ -106,7 +106,7 @@ def read_mask_stack(path: str | os.PathLike) -> np.ndarray:
 def _in_unit_range(path: Path, pages: Pages) -> np.ndarray:
     """Scale pages to float32 in [0, 1], without opacity."""
     try:
-        extremes = black_and_white(path, [pages.colours]) if pages.white is None else None
+        extremes = black_and_white(path, [pages]) if pages.white is None else None
         return in_unit_range(pages, extremes)
     except MemoryError as error:
         raise out_of_memory(path) from error
