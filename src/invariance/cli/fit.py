@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.console import say
 from invariance.cli.options import (
+    FitScaleOption,
     FolderArgument,
     InvariantToOption,
     JobsOption,
     JsonOption,
+    Scale,
     SeedOption,
     StrictOption,
     list_skipped,
     parse_invariance,
     read_folder,
 )
-from invariance.cli.output import check_output
+from invariance.cli.output import MODEL, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder, Selection, Trial
@@ -53,6 +56,7 @@ MethodName = StrEnum("MethodName", {name: name for name in _method_names()})  # 
 def run(
     folder: FolderArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
+    overwrite: OverwriteOption = False,
     method: Annotated[
         MethodName, typer.Option(help="The method; auto compares several on held-out images.")
     ] = MethodName(AUTO),
@@ -68,17 +72,19 @@ def run(
     cross_validate: Annotated[
         bool, typer.Option("--cross-validate", help="Estimate the accuracy of the model by cross-validation.")
     ] = False,
+    scale: FitScaleOption = Scale.DTYPE,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
     """Learn to classify images from a folder with one sub-folder per class."""
-    path = check_output(output, (".inv",))
+    path = claim_file(output, MODEL, overwrite, [folder])
     if budget is not None and method != AUTO:
         raise ValueError(f"--budget is for --method {AUTO}; got --method {method}. Leave one of them out.")
     phi = parse_invariance(invariant_to)
 
+    from invariance.images import rescale
     from invariance.methods import ImageClassifier, select_method
     from invariance.models import save
 
@@ -87,11 +93,13 @@ def run(
     if method != AUTO:
         ImageClassifier(str(method), phi).plan().check(str(method))
     data = read_folder(folder, strict)
+    if scale != Scale.DTYPE:  # the methods that are compared see the images as the classifier scales them
+        data = data._replace(images=[rescale(image, str(scale)) for image in data.images])
     if method == AUTO:
         selection = select_method(data.images, data.labels, phi, budget or BUDGET, seed)
-        classifier = selection.classifier.set_params(max_side=data.max_side)
+        classifier = selection.classifier.set_params(max_side=data.max_side, scale=str(scale))
     else:
-        classifier = ImageClassifier(str(method), phi, data.max_side, random_state=seed)
+        classifier = ImageClassifier(str(method), phi, data.max_side, random_state=seed, scale=str(scale))
     trial, n_learned = _own_trial(selection)
     if cross_validate:
         trial, n_learned = _cross_validate(classifier, data, seed), None
@@ -101,7 +109,7 @@ def run(
     save(classifier, path)
     seconds = {"fit": fit_seconds, "total": time.perf_counter() - started}
     if as_json:
-        print(json.dumps(_as_dict(classifier, selection, trial, data, path, seconds), indent=2))
+        say(json.dumps(_as_dict(classifier, selection, trial, data, path, seconds), indent=2))
     else:
         _print(classifier, selection, (trial, n_learned), data, path, seconds)
 
@@ -145,12 +153,12 @@ def _print(
         _print_entry("Ignores", f"{entry['part']} ({entry['treatment']}{default}). {entry['sentence']}")
     _print_entry("Accuracy", _accuracy(classifier, *tried))
     _print_entry("Time", f"{seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in total.")
-    print(f"Model:    {path.resolve()}")
-    print(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
+    say(f"Model:    {path.resolve()}")
+    say(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
 
 
 def _print_entry(name: str, text: str) -> None:
-    print(fill(f"{name + ':':<10}{text}", get_terminal_size().columns, subsequent_indent=" " * 10))
+    say(fill(f"{name + ':':<10}{text}", get_terminal_size().columns, subsequent_indent=" " * 10))
 
 
 def _accuracy(classifier: "ImageClassifier", trial: "Trial | None", n_learned: int | None) -> str:

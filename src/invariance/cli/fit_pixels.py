@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.options import JobsOption, SeedOption
-from invariance.cli.output import check_output
+from invariance.cli.console import say
+from invariance.cli.options import FitScaleOption, JobsOption, Scale, SeedOption, report_skipped
+from invariance.cli.output import MODEL, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     from invariance.images import MaskedImages
@@ -32,6 +33,7 @@ def run(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
+    overwrite: OverwriteOption = False,
     invariant_to: Annotated[
         str | None,
         typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:16."),
@@ -53,15 +55,21 @@ def run(
         int | None,
         typer.Option(min=1, help="Number of rounds; each uses the predictions of the previous one. Default: 2."),
     ] = None,
+    max_classes: Annotated[
+        int | None,
+        typer.Option(min=2, help="Maximum number of values in the masks; more are probably a mistake. Default: 32."),
+    ] = None,
+    scale: FitScaleOption = Scale.DTYPE,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
     """Learn to label every pixel from images in which some or all pixels are labelled."""
-    path = check_output(output, (".inv",))
+    path = claim_file(output, MODEL, overwrite, [images, masks])
 
     from invariance.images import read_mask_folder, read_masked_stack
     from invariance.models import save
     from invariance.segmentation import JungleSegmenter
+    from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
     from invariance.transformations.parsing import parse_transformations
 
     settings = {
@@ -69,21 +77,27 @@ def run(
         "max_pixels": pixels,
         "n_rounds": rounds,
         "unlabelled": unlabelled,
+        "max_classes": max_classes,
+        "scale": None if scale == Scale.DTYPE else str(scale),
     }
     chosen: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if patch_size is not None:
         chosen["patch_size"] = _read_patch_size(patch_size)
     segmenter = JungleSegmenter(random_state=seed, **chosen)
     data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
+    report_skipped(data.skipped)
     _check_channels(data)
+    for image_path, mask in zip(data.paths, data.masks, strict=True):
+        classes = find_classes([mask], unlabelled)
+        check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
     started = time.perf_counter()
     segmenter.fit(data.images, data.masks)
     seconds = time.perf_counter() - started
     save(segmenter, path)
     for label, count in zip(segmenter.classes_, segmenter.n_labelled_, strict=True):
-        print(f"class {label!s:<6}{count:>12,} labelled pixels")
-    print(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
-    print(f"Model: {path.resolve()}")
+        say(f"class {label!s:<6}{count:>12,} labelled pixels")
+    say(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
+    say(f"Model: {path.resolve()}")
 
 
 def _read_patch_size(text: str) -> int | None:

@@ -1,5 +1,6 @@
 """Warnings as a user of the command reads them: our own, in one line each, and none of the dependencies."""
 
+import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from invariance.cli.output import in_one_line
+from invariance.cli.console import say_aside
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -16,19 +17,25 @@ PACKAGE = Path(__file__).parents[1]
 def one_line_warnings() -> Iterator[None]:
     """Return a context in which only our own warnings are shown, each on a line of standard error.
 
-    The options of Python (`-W`, `PYTHONWARNINGS`) have precedence.
+    What dependencies log, as matplotlib does without a home, is not shown either. The options of Python (`-W`,
+    `PYTHONWARNINGS`) have precedence.
     """
     if sys.warnoptions:
         yield
         return
     with warnings.catch_warnings():
         warnings.showwarning = _show
-        yield
+        nowhere = logging.NullHandler()  # without any handler, Python prints what is logged
+        logging.getLogger().addHandler(nowhere)
+        try:
+            yield
+        finally:
+            logging.getLogger().removeHandler(nowhere)
 
 
 def _show(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
     if _is_own(category, filename):
-        print(f"Warning: {in_one_line(str(message))}", file=sys.stderr)
+        say_aside(f"Warning: {message}")
 
 
 def _is_own(category: type[Warning], filename: str) -> bool:

@@ -3,27 +3,28 @@
 import csv
 import io
 import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
+from invariance.cli.console import open_output, say
 from invariance.cli.options import (
     JobsOption,
     JsonOption,
     ModelArgument,
+    ScaleOption,
     StrictOption,
     list_files,
     list_skipped,
     load_classifier,
     report_skipped,
 )
-from invariance.cli.output import check_output
+from invariance.cli.output import COLUMNS, TABLE, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,16 +56,21 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: print it.")
     ] = None,
+    overwrite: OverwriteOption = False,
+    scale: ScaleOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Classify images; the table has the path, the label, and the probability of each class."""
-    path = None if output is None else check_output(output, (".csv",))
-    files = list_files(sources, recursive=True)
-    classifier = load_classifier(model)
-    classes = [str(name) for name in classifier.classes_]
+    """Classify images; the table has the path, the label, and the probability of each class.
+
+    The column of a class called path or label is called class:path or class:label.
+    """
+    path = None if output is None else claim_file(output, TABLE, overwrite, [model, *sources])
     skipped: list[tuple[Path, str]] = []
+    files = list_files(sources, skipped, recursive=True, strict=strict)
+    classifier = load_classifier(model, scale)
+    classes = [str(name) for name in classifier.classes_]
     started = time.perf_counter()
     predicted: Iterable[Prediction] = _classify(files, classifier, classes, strict, skipped)
     if as_json:
@@ -80,12 +86,12 @@ def run(
             {"path": str(file), "label": label, "probabilities": dict(zip(classes, values, strict=True))}
             for file, label, values in predicted
         ]
-        print(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
+        say(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
     elif path is not None:
         n = counts.total()
         listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
-        print(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {listed}.")
-        print(f"Table: {path.resolve()}")
+        say(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {listed}.")
+        say(f"Table: {path.resolve()}")
 
 
 def _classify(
@@ -97,18 +103,22 @@ def _classify(
 ) -> Iterator[Prediction]:
     """Classify block by block; unreadable files are appended to `skipped`, or an error if `strict` or if all are."""
     from invariance._core.progress import track
-    from invariance.images import ImageError
+    from invariance.images import ImageError, comparing_once
 
+    n_read, n_left_out = 0, len(skipped)
     blocks = [files[start : start + N_TOGETHER] for start in range(0, len(files), N_TOGETHER)]
     for block in track(blocks, f"classifying {len(files)} images"):
         paths, images = _read(block, classifier.max_side, strict, skipped)
         if not paths:
             continue
-        for path, values in zip(paths, classifier.predict_proba(images), strict=True):
+        with comparing_once() if n_read else nullcontext():  # one warning of another range of intensities
+            probabilities = classifier.predict_proba(images)
+        n_read += len(paths)
+        for path, values in zip(paths, probabilities, strict=True):
             yield Prediction(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
-    if len(skipped) == len(files):
+    if n_read == 0:
         more = f" Neither could {len(files) - 1} more." if len(files) > 1 else ""
-        raise ImageError(f"no image could be read: {skipped[0][1]}{more}")
+        raise ImageError(f"no image could be read: {skipped[n_left_out][1]}{more}")
 
 
 def _read(
@@ -132,7 +142,7 @@ def _read(
 def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
     """Open the table: a file that appears only when it is complete, or standard output, at the end if `waits`.
 
-    The encoding is UTF-8; file names that are not valid text are written as their bytes.
+    The encoding of a file is UTF-8; file names that are not valid text are written as their bytes.
     """
     from invariance._core.files import atomic_path
 
@@ -143,14 +153,13 @@ def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
         ):
             yield file
         return
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")
+    table = open_output()
     if not waits:
-        yield sys.stdout
+        yield table
         return
     buffer = io.StringIO()
     yield buffer
-    sys.stdout.write(buffer.getvalue())
+    table.write(buffer.getvalue())
 
 
 def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -> Counter[str]:
@@ -159,7 +168,20 @@ def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -
     counts: Counter[str] = Counter()
     for path, label, probabilities in predicted:
         if not counts:
-            writer.writerow(["path", "label", *classes])
+            writer.writerow([*COLUMNS, *_class_columns(classes)])
         writer.writerow([path, label, *probabilities])
         counts[label] += 1
     return counts
+
+
+def _class_columns(classes: list[str]) -> list[str]:
+    """Return the names of the columns of classes: their own, with a prefix where the table has such a column."""
+
+    def column(name: str) -> str:
+        is_taken = name in COLUMNS
+        while is_taken:
+            name = f"class:{name}"
+            is_taken = name in classes
+        return name
+
+    return [column(name) for name in classes]
