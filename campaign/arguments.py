@@ -3,10 +3,15 @@
 A command ends with exit code 0 or 2, and changes nothing but what it was told to write.
 """
 
+import inspect
 import os
 import shutil
+from collections.abc import Sequence
+from enum import Enum
+from functools import cache
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -36,6 +41,7 @@ SUITABLE = {
 }
 WRITTEN = ("output", "figure")
 DEFAULT_OUTPUTS = ("orbit.png", "invariance-demo.html")
+QUICK = ("method", "rounds", "pixels", "patch_size")  # nearly always given, because then fitting takes a second
 RARE = ("demo",)  # it has few options and takes long
 
 
@@ -60,63 +66,84 @@ def run(case: Case) -> Findings:
     return findings
 
 
+class Parameter(NamedTuple):
+    """A parameter of a command: its type without None and list, its spellings (none for an argument)."""
+
+    name: str
+    kind: Any
+    spellings: tuple[str, ...]
+    is_required: bool
+    is_many: bool
+
+
+@cache
+def all_parameters() -> dict[str, list[Parameter]]:
+    """Return the parameters of all commands, as their functions declare them."""
+    from invariance.cli import COMMANDS
+
+    return {
+        name: [_as_parameter(declared, get_type_hints(module.run, include_extras=True)[declared.name])
+               for declared in signature(module.run).parameters.values()]
+        for name, module in COMMANDS.items()
+    }  # fmt: skip
+
+
+def _as_parameter(declared: inspect.Parameter, hint: Any) -> Parameter:
+    kind, info = hint.__origin__, hint.__metadata__[0]
+    alternatives = [part for part in get_args(kind) if part is not type(None)] or [kind]
+    is_many = get_origin(alternatives[0]) is list or get_origin(kind) is list
+    plain = get_args(alternatives[0])[0] if get_origin(alternatives[0]) is list else alternatives[0]
+    spellings: tuple[str, ...] = ()
+    if type(info).__name__ == "OptionInfo":
+        spellings = info.param_decls or (f"--{declared.name.replace('_', '-')}",)
+    return Parameter(declared.name, plain, spellings, declared.default is inspect.Parameter.empty, is_many)
+
+
 def _draw(rng: np.random.Generator, files: list[str]) -> tuple[list[str], list[str]]:
     """Draw arguments; return them, and the files among them that may be written."""
-    import typer
-
-    from invariance.cli import app
-
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = all_parameters()
     names = sorted(commands)
     name = str(rng.choice(names))
     if name in RARE:
         name = str(rng.choice(names))
     care = rng.choice([0.5, 0.8, 1.0])  # the share of suitable values
     arguments, outputs = [name], []
-    for parameter in commands[name].params:
-        if parameter.name == "help" or (rng.random() > (0.97 if _is_needed(parameter) else 0.35)):
+    for parameter in commands[name]:
+        if rng.random() > (0.97 if parameter.is_required or parameter.name in QUICK else 0.35):
             continue
-        for _ in range(int(rng.integers(1, 4)) if parameter.nargs == -1 or parameter.multiple else 1):
+        for _ in range(int(rng.integers(1, 4)) if parameter.is_many else 1):
             value = _value(parameter, rng, files, rng.random() < care)
             arguments += _spelled(parameter, value, rng)
             outputs += [value] if parameter.name in WRITTEN else []
-    options = {option for parameter in commands[name].params for option in parameter.opts}
-    if "--budget" in options and not any(argument.startswith("--budget") for argument in arguments):
+    has_budget = any(parameter.name == "budget" for parameter in commands[name])
+    if has_budget and not any(argument.startswith("--budget") for argument in arguments):
         arguments += ["--budget", "2"]
     if rng.random() > care:
         arguments.insert(int(rng.integers(1, len(arguments) + 1)), str(rng.choice(ODD)))
     return arguments, outputs
 
 
-def _is_needed(parameter: Any) -> bool:
-    """Whether a parameter must be given, or is drawn as if it must be, because it makes commands quick."""
-    return parameter.required or parameter.name in ("method", "rounds", "pixels", "patch_size")
-
-
-def _value(parameter: Any, rng: np.random.Generator, files: list[str], suits: bool) -> str:
+def _value(parameter: Parameter, rng: np.random.Generator, files: list[str], suits: bool) -> str:
     """Draw a value: one that suits the parameter, or anything."""
-    kind = type(parameter.type).__name__
     if suits and parameter.name in SUITABLE:
-        pool: Any = SUITABLE[parameter.name]
-    elif suits and hasattr(parameter.type, "choices"):
-        pool = [str(getattr(choice, "value", choice)) for choice in parameter.type.choices]
-    elif suits and kind in ("IntRange", "IntParamType", "FloatRange", "FloatParamType"):
-        pool = ("1", "2", "3", "200")
-    elif suits and kind == "StringParamType":
+        pool: Sequence[str] = SUITABLE[parameter.name]
+    elif suits and isinstance(parameter.kind, type) and issubclass(parameter.kind, Enum):
+        pool = [str(choice.value) for choice in parameter.kind]
+    elif parameter.kind in (int, float):
+        pool = ("1", "2", "3", "200") if suits else (*ODD_NUMBERS, *ODD)
+    elif suits and parameter.kind is str:
         pool = TEXTS
-    elif kind.startswith(("Int", "Float")):
-        pool = (*ODD_NUMBERS, *ODD)
     else:
         pool = (*files, *files, *TEXTS, *ODD, *ODD_NUMBERS)
     return str(pool[rng.integers(len(pool))])
 
 
-def _spelled(parameter: Any, value: str, rng: np.random.Generator) -> list[str]:
+def _spelled(parameter: Parameter, value: str, rng: np.random.Generator) -> list[str]:
     """Write an argument, a flag, or an option in one of its spellings."""
-    if parameter.param_type_name == "argument":
+    if not parameter.spellings:
         return [value]
-    name = str(rng.choice(parameter.opts))
-    if getattr(parameter, "is_flag", False):
+    name = str(rng.choice(parameter.spellings))
+    if parameter.kind is bool:
         return [name]
     return [f"{name}={value}"] if name.startswith("--") and rng.random() < 0.3 else [name, value]
 
