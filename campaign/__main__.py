@@ -97,7 +97,9 @@ def _as_json(results: dict[str, Result], options: argparse.Namespace) -> dict:
             for name, result in results.items()
         },
         "failures": [
-            {**failure._asdict(), "repeat": failure.repeat} for result in results.values() for failure in result.failures
+            {**failure._asdict(), "repeat": failure.repeat}
+            for result in results.values()
+            for failure in result.failures
         ],
     }
 

@@ -20,11 +20,65 @@ from campaign.part import Case, Findings, Part
 from campaign.snapshots import UNFINISHED, differences, snapshot
 
 SECONDS = 240.0
-ODD = ("", " ", "-", "--", "-x", "💥", "\x1b[31m", "a\nb", "%s%n", "$HOME", "x" * 300, "../..", "/dev/null", "/proc/self", "\udcff")
-ODD_NUMBERS = ("-1", "0", "1", "2", "3", "0.5", "1e400", "nan", "-inf", "NaN", "0x10", "١", "99999999999999999999", "", "x", "1,5")
+ODD = (
+    "",
+    " ",
+    "-",
+    "--",
+    "-x",
+    "💥",
+    "\x1b[31m",
+    "a\nb",
+    "%s%n",
+    "$HOME",
+    "x" * 300,
+    "../..",
+    "/dev/null",
+    "/proc/self",
+    "\udcff",
+)
+ODD_NUMBERS = (
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "0.5",
+    "1e400",
+    "nan",
+    "-inf",
+    "NaN",
+    "0x10",
+    "١",
+    "99999999999999999999",
+    "",
+    "x",
+    "1,5",
+)
 TEXTS = (
-    *("rotations:4", "rotations:2,shifts:1", "reflections", "identity", "scales", "brightness", "codebook,tangent", "auto"),
-    *("rotations:", "rotations:-1", "rotations:0", "rotations:x", "nonsense:3", ":::", ",", "rotations:2,,", "5", "4", "31"),
+    *(
+        "rotations:4",
+        "rotations:2,shifts:1",
+        "reflections",
+        "identity",
+        "scales",
+        "brightness",
+        "codebook,tangent",
+        "auto",
+    ),
+    *(
+        "rotations:",
+        "rotations:-1",
+        "rotations:0",
+        "rotations:x",
+        "nonsense:3",
+        ":::",
+        ",",
+        "rotations:2,,",
+        "5",
+        "4",
+        "31",
+    ),
     *("rotations:99999999999", "shifts:999999", "texture", "codebook,codebook", "jungle"),
 )
 # Names of the parameters whose values are files, with files that suit them.

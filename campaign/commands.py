@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -150,9 +151,8 @@ def start_command(
     if is_real:
         with open(stdout or printed.with_suffix(".out"), "wb") as out, open(printed.with_suffix(".err"), "wb") as err:
             printed.with_suffix(".out").touch()
-            script = "import sys; from invariance.cli import main; sys.exit(main())"  # as the installed command does
             process = subprocess.Popen(
-                [sys.executable, "-c", script, *arguments],
+                [sys.executable, "-m", "invariance", *arguments],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -182,14 +182,6 @@ def run_command(
     return start_command(arguments, folder, before, stdout, is_real, target).wait(seconds)
 
 
-def as_nobody() -> None:
-    """Give up the rights of root in a child, which no file permission stops."""
-    if os.getuid() == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-
-
 def limit_file_size(n_bytes: int) -> Callable[[], None]:
     """Return what makes a write beyond `n_bytes` of any file fail in a child, as on a full disk."""
 
@@ -201,7 +193,7 @@ def limit_file_size(n_bytes: int) -> Callable[[], None]:
 
 
 def _become(target, arguments, folder, before, stdout, printed) -> None:
-    """Run the command, or `target`, and end as the interpreter ends: with its threads joined and its libraries unloaded."""
+    """Run the command, or `target`, and end as the interpreter ends."""
     code, has_begun = 1, False
     try:
         atexit._clear()  # what the parent has registered is its own business
@@ -216,10 +208,10 @@ def _become(target, arguments, folder, before, stdout, printed) -> None:
         sys.argv = ["invariance", *arguments]
         if before is not None:
             before()
-        from invariance.cli import main
+        from invariance.__main__ import main
 
         has_begun = True
-        code = main(arguments) if target is None else target()
+        code = main() if target is None else target()
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException as error:
@@ -228,5 +220,18 @@ def _become(target, arguments, folder, before, stdout, printed) -> None:
         else:
             traceback.print_exc()
     finally:
+        _end(code)
+
+
+def _end(code: int) -> None:
+    """End the process. To unload everything takes most of a second, and matters only if threads still run."""
+    if len(threading.enumerate()) > 1:
         ctypes.pythonapi.Py_Exit(ctypes.c_int(code))
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError as error:
+        print(f"Exception ignored while flushing: {error}", file=sys.stderr)
+        code = 120  # as the interpreter does
+    finally:
         os._exit(code)

@@ -18,7 +18,8 @@ from campaign.damage import damaged_image
 from campaign.part import Case, Findings, Part, case_rng
 from campaign.world import FIT, FIT_PIXELS, make_world
 
-N_PER_COMMAND = 50  # every so many images, these and the ones before go through a command
+N_PER_COMMAND = 100  # after so many images, a command reads the last ones
+N_PER_FOLDER = 50
 NAME = "images"
 
 
@@ -50,7 +51,7 @@ def _seconds(number: int) -> float:
 
 
 def _read_in_all_ways(path: Path) -> dict[str, str]:
-    """Return whether each reader read or refused the file; an error that it may not raise, or a difference, is raised."""
+    """Return whether each reader read or refused the file; raise what no reader may do."""
     from invariance.images import read_image, read_mask, read_mask_stack, read_stack
 
     readers: dict[str, Callable[[Path], Any]] = {
@@ -117,7 +118,7 @@ def _run_on_many(name: str, case: Case) -> tuple[str, list[str]]:
     shutil.copytree(case.inputs / "world", world)
     damaged = case.folder / "damaged"
     damaged.mkdir()
-    numbers = range(case.number - N_PER_COMMAND + 1, case.number + 1)
+    numbers = range(case.number - N_PER_FOLDER + 1, case.number + 1)
     files = [_write(case_rng(NAME, case.seed, number), damaged / f"{number}")[1] for number in numbers]
     return f"{name} in bulk", COMMANDS[name](world, files)
 
@@ -225,4 +226,4 @@ COMMANDS: dict[str, Callable[[Path, list[Path]], list[str]]] = {
     "advise": _advise,
 }
 
-PART = Part(NAME, 10_000, _seconds, make_world, run, n_together=N_PER_COMMAND)
+PART = Part(NAME, 10_000, _seconds, make_world, run, n_together=50)

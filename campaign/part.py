@@ -24,6 +24,8 @@ class Case(NamedTuple):
         What `Part.prepare` of this and earlier parts made; never changed by a case.
     folder : Path
         Empty at the beginning, of this case alone, and removed afterwards.
+    is_short : bool
+        Whether the case should take seconds.
     """
 
     number: int
@@ -31,6 +33,7 @@ class Case(NamedTuple):
     rng: np.random.Generator
     inputs: Path
     folder: Path
+    is_short: bool
 
 
 @dataclass

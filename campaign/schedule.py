@@ -64,6 +64,7 @@ def run_part(
     """Run the numbered cases of a part on `jobs` processes at a time; `report` is told how many have ended."""
     started = time.monotonic()
     home = Path(tempfile.mkdtemp(prefix=f"{part.name}-", dir=scratch))
+    home.chmod(0o755)
     try:
         inputs = scratch / "inputs"
         inputs.mkdir(exist_ok=True)
@@ -105,6 +106,7 @@ class _Pool:
 
     def _start(self, numbers: list[int]) -> None:
         folder = Path(tempfile.mkdtemp(dir=self.home))
+        folder.chmod(0o755)  # commands that run as an ordinary user come here too
         log = folder / "log.txt"
         reading, writing = os.pipe()
         sys.stdout.flush()
@@ -193,7 +195,7 @@ def _run_case(part: Part, seed: int, is_short: bool, number: int, inputs: Path, 
             part.prepare(inputs, is_short)
             return Findings()
         with _emptied(_made(folder / "case")) as own:
-            return part.run(Case(number, seed, case_rng(part.name, seed, number), inputs, own))
+            return part.run(Case(number, seed, case_rng(part.name, seed, number), inputs, own, is_short))
     except Exception:
         return Findings(faults=[traceback.format_exc()])
 
