@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-
 from campaign.commands import MISTAKE, OK, Ended, limit_file_size, run_command
 from campaign.part import Case, Findings, Part
 from campaign.rights import can_mount, mount_read_only, mount_small_disk, obey_permissions, unmount

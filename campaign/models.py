@@ -16,7 +16,7 @@ def prepare(inputs: Path, is_short: bool) -> None:
     if not is_short:
         from tests.models.forging import make_estimators, make_methods
 
-        (inputs / "models").mkdir()
+        (inputs / "models").mkdir(exist_ok=True)
         make_estimators(inputs / "models")
         make_methods(inputs / "models")
 
