@@ -111,10 +111,10 @@ def run(case: Case) -> Findings:
     """Draw a command and its arguments, and run it in a copy of the inputs."""
     world = case.folder / "world"
     shutil.copytree(case.inputs / "hostile", world, symlinks=True)
-    arguments, outputs = _draw(case.rng, sorted(os.listdir(world)))
+    arguments, outputs = draw(case.rng, sorted(os.listdir(world)))
     before = snapshot(world)
     ended = run_command(arguments, world, SECONDS)
-    faults = ended.faults() + _changes(ended, world, before, outputs)
+    faults = ended.faults() + changes(ended, world, before, outputs)
     findings = Findings()
     findings.add(f"exit code {ended.code}", faults)
     return findings
@@ -153,7 +153,7 @@ def _as_parameter(declared: inspect.Parameter, hint: Any) -> Parameter:
     return Parameter(declared.name, plain, spellings, declared.default is inspect.Parameter.empty, is_many)
 
 
-def _draw(rng: np.random.Generator, files: list[str]) -> tuple[list[str], list[str]]:
+def draw(rng: np.random.Generator, files: list[str]) -> tuple[list[str], list[str]]:
     """Draw arguments; return them, and the files among them that may be written."""
     commands = all_parameters()
     names = sorted(commands)
@@ -202,7 +202,7 @@ def _spelled(parameter: Parameter, value: str, rng: np.random.Generator) -> list
     return [f"{name}={value}"] if name.startswith("--") and rng.random() < 0.3 else [name, value]
 
 
-def _changes(ended: Ended, world: Path, before: dict[Path, str], outputs: list[str]) -> list[str]:
+def changes(ended: Ended, world: Path, before: dict[Path, str], outputs: list[str]) -> list[str]:
     """List files that the command lost, changed or left, although nobody told it to."""
     lost, changed, new = differences(before, snapshot(world))
     targets = {(world / output).resolve() for output in outputs if "\0" not in output}

@@ -89,7 +89,7 @@ def load_large(case: Case) -> Findings:
         # Saved by another process, so that this one, whose child loads it, stays small.
         saved = run_command(["save", str(path)], case.folder, SECONDS, target=lambda: _save(path, kind))  # noqa: B023
         findings.faults += saved.faults([OK])
-        _measure(findings, f"load, 80 MB of {kind}", _load(path, case.folder), load_limit(path))
+        measure(findings, f"load, 80 MB of {kind}", _load(path, case.folder), load_limit(path))
     return findings
 
 
@@ -110,7 +110,7 @@ def _save(path: Path, kind: str) -> int:
 def load_small(case: Case) -> Findings:
     """`load` of a small model."""
     findings, path = Findings(), case.inputs / "world" / "m.inv"
-    _measure(findings, "load, a small model", _load(path, case.folder), load_limit(path))
+    measure(findings, "load, a small model", _load(path, case.folder), load_limit(path))
     return findings
 
 
@@ -125,7 +125,7 @@ def predict_one(case: Case, shape: tuple[int, ...], kind: str) -> Findings:
     model = case.inputs / "world" / "m.inv"
     ended = run_command(["predict", str(model), str(path), "--jobs", str(N_JOBS)], case.folder, SECONDS, is_real=True)
     findings = Findings()
-    _measure(findings, f"predict, {kind} {_size(shape)}", ended, predict_limit(model, int(np.prod(shape))))
+    measure(findings, f"predict, {kind} {_size(shape)}", ended, predict_limit(model, int(np.prod(shape))))
     return findings
 
 
@@ -138,7 +138,7 @@ def predict_many(case: Case, method: str) -> Findings:
         Image.fromarray(pixels).save(folder / f"{number}.png", compress_level=1)
     model, findings = case.inputs / "models" / f"{method}.inv", Findings()
     ended = run_command(["predict", str(model), str(folder), "--jobs", str(N_JOBS)], case.folder, SECONDS, is_real=True)
-    _measure(findings, f"predict, {method}, 100 images 400 x 400 x 3", ended, predict_limit(model, 400 * 400 * 3))
+    measure(findings, f"predict, {method}, 100 images 400 x 400 x 3", ended, predict_limit(model, 400 * 400 * 3))
     return findings
 
 
@@ -149,7 +149,7 @@ def segment_one(case: Case, shape: tuple[int, int], model: str) -> Findings:
     Image.fromarray((200 * cells).astype(np.uint8)).save(path)
     arguments = ["segment", str(case.inputs / model), str(path), "-o", "out", "--probabilities", "--overlay"]
     ended = run_command([*arguments, "--jobs", str(N_JOBS)], case.folder, SECONDS, is_real=True)
-    _measure(findings, f"segment, {_size(shape)}", ended, segment_limit(case.inputs / model, *shape, 1))
+    measure(findings, f"segment, {_size(shape)}", ended, segment_limit(case.inputs / model, *shape, 1))
     return findings
 
 
@@ -165,7 +165,8 @@ def _load(path: Path, folder: Path) -> Ended:
     return run_command(["load", str(path)], folder, SECONDS, target=load)
 
 
-def _measure(findings: Findings, what: str, ended: Ended, limit: int) -> None:
+def measure(findings: Findings, what: str, ended: Ended, limit: int) -> None:
+    """Compare the peak of a command with its limit."""
     faults = ended.faults([OK])
     if not faults and ended.peak > limit:
         faults.append(ended.blamed(f"{what}: needs {ended.peak / MB:.0f} MB; {limit / MB:.0f} MB is its limit"))
