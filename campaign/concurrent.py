@@ -18,7 +18,7 @@ from campaign.world import FIT
 
 SECONDS = 600.0  # of all together
 N_APART, N_TOGETHER, N_COLD, N_THREADS = 50, 24, 4, 4
-SHORT = 6  # times fewer
+SHORT = 12  # times fewer
 
 
 def run(case: Case) -> Findings:

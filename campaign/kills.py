@@ -1,7 +1,7 @@
 """Commands killed at random moments: what they replace is the old file or a whole new one, and running again works.
 
-SIGINT ends a command with exit code 130, SIGTERM with 143; both leave nothing behind. SIGKILL may leave hidden files, which
-the next run removes. Every fifth kill hits a new interpreter, the others a fork of this one.
+SIGINT ends a command with exit code 130, SIGTERM with 143; both leave nothing behind. SIGKILL may leave hidden files,
+which the next run removes. Every fifth kill hits a new interpreter, the others a fork of this one.
 """
 
 import json

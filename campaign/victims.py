@@ -6,6 +6,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import tifffile
+from PIL import Image
+
 from campaign.arguments import all_parameters
 from campaign.commands import OK, Ended
 from campaign.fingerprints import fingerprint
@@ -15,48 +18,65 @@ from campaign.world import FIT, FIT_PIXELS, make_world, must_run
 
 
 class Victim(NamedTuple):
-    """A command that writes into the folder `out`, and the same command as it was run before."""
+    """A command that writes into the folder `out`, and one that wrote other results of the same names before.
+
+    Instead of the latter it may name a model of the world.
+    """
 
     arguments: list[str]
-    before: list[str]
+    before: list[str] | str
 
 
 VICTIMS = {
-    "fit": Victim(
-        ["fit", "photos", "-o", "out/m.inv", *FIT, "--seed", "1"], ["fit", "photos", "-o", "out/m.inv", *FIT]
-    ),
-    "fit-pixels": Victim(
-        ["fit-pixels", "cells", "masks", "-o", "out/p.inv", *FIT_PIXELS, "--seed", "1"],
-        ["fit-pixels", "cells", "masks", "-o", "out/p.inv", *FIT_PIXELS],
-    ),
+    "fit": Victim(["fit", "photos", "-o", "out/m.inv", *FIT, "--seed", "1"], "m.inv"),
+    "fit-pixels": Victim(["fit-pixels", "cells", "masks", "-o", "out/p.inv", *FIT_PIXELS, "--seed", "1"], "p.inv"),
     "predict": Victim(
         ["predict", "m.inv", "photos", "-o", "out/labels.csv"],
         ["predict", "m.inv", "photos/level", "-o", "out/labels.csv"],
     ),
     "segment": Victim(
         ["segment", "p.inv", "cells.tif", "cells", "-o", "out", "--probabilities"],
-        ["segment", "other.inv", "cells.tif", "cells", "-o", "out", "--probabilities"],
+        ["segment", "p.inv", "turned/cells.tif", "turned/cells", "-o", "out", "--probabilities"],
     ),
 }
 
 
 def prepare_victims(inputs: Path, is_short: bool) -> None:
-    """Run every victim twice: the old results, the new ones, and how long these took."""
+    """Make the results of every victim, old and new, and measure how long the new ones take."""
     make_world(inputs)
     world = inputs / "victims"
     if world.exists():
         return
     shutil.copytree(inputs / "world", world)
-    must_run(["fit-pixels", "masks", "masks", "-o", "other.inv", *FIT_PIXELS, "--seed", "3"], world)
+    _turn_images(world)
     seconds = {}
     for name, victim in VICTIMS.items():
-        for state, arguments in (("old", victim.before), ("new", victim.arguments)):
-            (world / "out").mkdir()
-            started = time.monotonic()
-            must_run(arguments, world)
-            seconds[name] = time.monotonic() - started
-            (world / "out").rename(world / f"{name}-{state}")
+        if isinstance(victim.before, str):
+            (world / f"{name}-old").mkdir()
+            shutil.copy(world / victim.before, world / f"{name}-old")
+        else:
+            _keep_results(victim.before, world, f"{name}-old")
+        seconds[name] = _keep_results(victim.arguments, world, f"{name}-new")
     (world / "seconds.json").write_text(json.dumps(seconds))
+
+
+def _turn_images(world: Path) -> None:
+    """Write other images of the same names into `turned`."""
+    (world / "turned" / "cells").mkdir(parents=True)
+    stack = tifffile.imread(world / "cells.tif")[:, ::-1]
+    tifffile.imwrite(world / "turned" / "cells.tif", stack, photometric="minisblack")
+    for path in (world / "cells").iterdir():
+        with Image.open(path) as image:
+            image.transpose(Image.Transpose.FLIP_TOP_BOTTOM).save(world / "turned" / "cells" / path.name)
+
+
+def _keep_results(arguments: list[str], world: Path, name: str) -> float:
+    """Run a command, keep its results under a name, and return the seconds it took."""
+    (world / "out").mkdir()
+    started = time.monotonic()
+    must_run(arguments, world)
+    (world / "out").rename(world / name)
+    return time.monotonic() - started
 
 
 def place(case: Case, name: str, has_old: bool) -> Path:
