@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments import catalogue
+from experiments.confirmation import confirm
 from experiments.experiment import Experiment, can_run, missing_data, missing_packages
 from experiments.reproduction_page import HEAD, claims_of, rows_of, verdict_on, write_page
-from experiments.results import Result, as_json, check_runs, is_current, perform, read_result, write_result
+from experiments.results import Result, as_json, check_runs, is_current, is_outdated, perform, read_result, write_result
 from experiments.verdicts import judge_claim, judge_figure
 from invariance.cli.output import in_one_line
 
@@ -23,6 +24,7 @@ EXAMPLES = """examples:
   python -m experiments --list
   python -m experiments yale_faces --runs 50
   python -m experiments --all -o docs
+  python -m experiments --all --confirm -o docs
   python -m experiments rotated_images --quick --json"""
 
 
@@ -50,6 +52,7 @@ def make_parser() -> Parser:
     add("--quick", action="store_true", help="rehearse in under a minute per experiment; its figures mean nothing")
     add("--runs", type=_number_from(1), help="number of runs; default: the experiment's own, see --list")
     add("--seed", type=_number_from(0), default=0, help="seed of the first run; later runs take the next ones")
+    add("--confirm", action="store_true", help="repeat the first run of outdated results; current if figures are equal")
     add("--force", action="store_true", help="run again even if a current result is stored")
     add("--json", action="store_true", help="print JSON on standard output")
     add("-o", "--output", type=Path, help="folder for reproductions.md, plots and results; default with --all: docs")
@@ -84,7 +87,12 @@ def run(asked: argparse.Namespace) -> int:
     """Do what was asked for; 1 if an experiment failed, else 0."""
     if (asked.name is not None) + asked.list + asked.all + asked.page > 1:
         raise ValueError("name one experiment, or give one of --list, --all and --page; got more than one of them.")
-    output = Path("docs") if asked.output is None and (asked.all or asked.page) else asked.output
+    if asked.confirm and (asked.quick or asked.force or asked.json or asked.runs or asked.list or asked.page):
+        raise ValueError(
+            "--confirm repeats the first run of stored results. Give a name or --all, and -o, nothing else."
+        )
+    needs_output = asked.all or asked.page or asked.confirm
+    output = Path("docs") if asked.output is None and needs_output else asked.output
     if output is not None and not output.is_dir():
         raise FileNotFoundError(f"the folder '{output}' does not exist. Create it, or name another with -o.")
     stem = "reproductions-quick" if asked.quick else "reproductions"
@@ -98,6 +106,10 @@ def run(asked: argparse.Namespace) -> int:
     if not asked.all:
         _check_runnable(chosen[0], asked.seed)
     folder = None if output is None else output / stem / "results"
+    if asked.confirm and output is not None and folder is not None:
+        failed = _confirm_outdated(chosen, folder)
+        _write_page(output, stem)
+        return 1 if failed else 0
     results, failed = _run_missing(chosen, folder, asked)
     if output is not None:
         _write_page(output, stem)
@@ -163,6 +175,22 @@ def _run_missing(
         verdict = verdict_on(experiment, result)
         print(f"{experiment.name}: {result.seconds:.0f} s, {verdict}", file=sys.stderr, flush=True)
     return results, failed
+
+
+def _confirm_outdated(experiments: list[Experiment], folder: Path) -> list[str]:
+    """Confirm the outdated results of a folder, and return the names of those that could not be confirmed."""
+    failed = []
+    for experiment in sorted(filter(can_run, experiments), key=lambda experiment: experiment.minutes):
+        stored = read_result(experiment.name, folder)
+        if stored is None or not is_outdated(stored, experiment):
+            continue
+        try:
+            write_result(confirm(stored, experiment), folder)
+            print(f"Confirmed: {experiment.name}", file=sys.stderr, flush=True)
+        except ValueError as error:
+            print(f"Not confirmed: {in_one_line(str(error))}", file=sys.stderr, flush=True)
+            failed.append(experiment.name)
+    return failed
 
 
 def _write_page(output: Path, stem: str) -> None:

@@ -292,8 +292,9 @@ HIERARCHIES = (
         "low_rank_5", "Wibisono10", "fig. 4",
         "Shifted digits 2-9, 5 training images per class, layers of few principal components.",
         ("mnist",), reproductions.low_rank_5, 50, 8,
-        differs="The paper has a curve without figures, and does not say what the feature map of the whole image is "
-        "fitted to; here to 500 of the images that templates are drawn from.",
+        differs="The paper has a curve without figures. As in its definition 3.1, the responses of all patches but the "
+        "smallest, and those of the whole image, are embedded; it does not say what the feature map of the whole image "
+        "is fitted to; here to 500 of the images that templates are drawn from.",
         claims=tuple(
             Claim(f"25 components are similar to all, {layers} layers", OF_5, f"pca, {layers} layers, 25",
                   f"full, {layers} layers", "level")

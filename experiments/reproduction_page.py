@@ -104,7 +104,8 @@ def _opening(results: Mapping[str, Result]) -> str:
         RULE,
         "",
         f'A result is marked "{OUTDATED}" if the code that it ran through, of the experiment or of the library, has '
-        "changed since the run; comments, docstrings and layout do not count.",
+        "changed since the run; comments, docstrings and layout do not count. It is confirmed, and no longer outdated, "
+        "if its first run, repeated with the changed code, has the same figures (`--confirm`).",
         "",
         "| experiment | source | verdicts | runs | seconds | CPU seconds |",
         "|---|---|---|---|---|---|",
@@ -139,6 +140,8 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
         parts += images
         if is_outdated(result, experiment):
             parts.append(OUTDATED_NOTE)
+        elif result.confirmed:
+            parts.append(f"The first run was repeated with later code on {result.confirmed}: the same figures.")
         seed = "fixed splits" if result.seed is None else f"seed {result.seed}"
         parts.append(
             f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "

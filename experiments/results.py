@@ -26,6 +26,7 @@ class Result(NamedTuple):
     """What an experiment found, and how to repeat it; `seed` is None where splits are fixed.
 
     `cpu_seconds` includes all threads but no child processes; on a busy machine it says more than `seconds`.
+    `confirmed` is the time at which the first run was repeated with later code and had the same figures, else None.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Result(NamedTuple):
     machine: str
     fingerprint: str
     found: Found
+    confirmed: str | None = None
 
 
 def perform(experiment: Experiment, runs: int | None = None, seed: int = 0, is_quick: bool = False) -> Result:

@@ -1,13 +1,14 @@
 """The source that an experiment runs through, so that a stored result can tell whether its code has changed.
 
-Imports are followed by reading files, not by importing: some modules need packages that may be missing. A name that a
-package only passes on is followed to the module that defines it. Code is compared without comments, docstrings and
-layout.
+Names are followed from definition to definition by reading files, not by importing: some modules need packages that
+may be missing. A class counts as a whole, and so does a module that is used as a value. Code is compared without
+comments, docstrings and layout.
 """
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +16,12 @@ from typing import NamedTuple
 import invariance
 
 FOLDERS: Mapping[str, Path] = {"experiments": Path(__file__).parent, "invariance": Path(invariance.__file__).parent}
-# What a result is kept in, and the number of a release, change no figure.
-IGNORED = ("experiments.outcome", "invariance._version")
+# What a result is kept in, and the number of a release, change no figure; nor do checks of models read from files.
+IGNORED_MODULES = ("experiments.outcome", "invariance._version")
+IGNORED_METHODS = ("check_loaded",)
+
+Chain = tuple[str, ...]  # a name and the attributes taken of it, such as ("np", "random", "default_rng")
+Definitions = dict[str, list[ast.stmt]]
 
 
 class Import(NamedTuple):
@@ -26,94 +31,76 @@ class Import(NamedTuple):
     name: str | None
 
 
-class Source(NamedTuple):
-    """The code of a module without comments, docstrings and layout, and what it imports, each with the name it gets."""
+class Module(NamedTuple):
+    """A file: statements by the name that they define, those that define none, and imports by the name they get."""
 
-    code: str
-    imports: tuple[tuple[str, Import], ...]
+    name: str
+    definitions: Definitions
+    effects: list[ast.stmt]
+    imports: dict[str, list[Import]]
 
 
 def source_of(function: Callable, folders: Mapping[str, Path] = FOLDERS) -> dict[str, str]:
-    """Code by module: that of a function with all it uses of its file, and of all modules that this imports.
+    """Code by definition: that of a function and of everything that it uses, directly or not.
 
     Parameters
     ----------
     function : callable
     folders : mapping of str to Path
-        The folders of the packages to follow imports into.
+        The folders of the packages to follow names into.
 
     Returns
     -------
     dict of str to str
-        The first entry, "", is the function's own.
+        Keys are names with their module, for example "invariance.images.reading.read_image"; a module alone stands
+        for its statements that define nothing. The function's own file has no module.
     """
     file = inspect.getsourcefile(function)
     assert file is not None
-    own = _used_part(ast.parse(Path(file).read_text(encoding="utf-8")), function.__name__)
-    found = {"": _bare_code(own)}
-    waiting = [imported for _, imported in _imports(own, package="")]
+    own = _read_file(Path(file), Path(file).stat().st_mtime_ns, "", "")
+    found: dict[str, str] = {}
+    waiting = [(own, function.__name__)]
     while waiting:
-        module = _resolve(waiting.pop(), folders)
-        if module is None or module in found or module in IGNORED:
+        module, name = waiting.pop()
+        if f"{module.name}.{name}" in found or module.name in IGNORED_MODULES:
             continue
-        source = _read_module(module, folders)
-        found[module] = source.code
-        waiting += [imported for _, imported in source.imports]
+        statements = module.definitions[name]
+        found[f"{module.name}.{name}"] = _bare_code(statements)
+        waiting += _used_by(statements, module, folders)
+        if module.name and module.name not in found:
+            found[module.name] = _bare_code(module.effects)
+            waiting += _used_by(module.effects, module, folders)
     return found
 
 
-def _used_part(tree: ast.Module, name: str) -> ast.Module:
-    """The definition of a function and of all top-level names of the file that it uses, directly or not."""
-    inner = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name}
-    defined = {**inner, **dict(_definitions(tree))}
-    used, waiting = {name}, [name]
-    while waiting:
-        names = {node.id for node in ast.walk(defined[waiting.pop()]) if isinstance(node, ast.Name)}
-        new = sorted((names & set(defined)) - used)
-        used.update(new)
-        waiting += new
-    return ast.Module([defined[name] for name in sorted(used)], [])
+def _used_by(statements: list[ast.stmt], module: Module, folders: Mapping[str, Path]) -> list[tuple[Module, str]]:
+    """The definitions that statements of a module name, each with its module."""
+    inner = _imports(statements, module.name)
+    used = []
+    for head, *attributes in _chains(statements):
+        if head in module.definitions:
+            used.append((module, head))
+        for imported in (*inner.get(head, ()), *module.imports.get(head, ())):
+            used += _resolve(imported, attributes, folders)
+    return used
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """The top-level names of a file, each with the statement that defines it; an import is split by its names."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name, node
-        elif isinstance(node, ast.Import):
-            yield from ((alias.asname or alias.name.split(".")[0], ast.Import([alias])) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                yield alias.asname or alias.name, ast.ImportFrom(node.module, [alias], node.level)
-        else:
-            stored = (name for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store))
-            yield from ((name.id, node) for name in stored)
-
-
-def _imports(tree: ast.AST, package: str) -> tuple[tuple[str, Import], ...]:
-    """All imports of a piece of code, also those inside functions, each with the name it gets."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found += [(alias.asname or alias.name, Import(alias.name, None)) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            module = ".".join([*above, *([node.module] if node.module else [])])
-            found += [(alias.asname or alias.name, Import(module, alias.name)) for alias in node.names]
-    return tuple(found)
-
-
-def _resolve(imported: Import, folders: Mapping[str, Path]) -> str | None:
-    """The module that defines what is imported; None if it is of another package."""
-    module, name = imported
-    if module.split(".")[0] not in folders:
-        return None
-    if name is None:
-        return module
-    if _file_of(f"{module}.{name}", folders) is not None:
-        return f"{module}.{name}"
-    passed_on = dict(_read_module(module, folders).imports).get(name) if _is_package(module, folders) else None
-    return module if passed_on is None else _resolve(passed_on, folders)
+def _resolve(imported: Import, attributes: list[str], folders: Mapping[str, Path]) -> list[tuple[Module, str]]:
+    """The definitions that an import and the attributes taken of it stand for; none of other packages."""
+    name, taken = imported
+    rest = attributes if taken is None else [taken, *attributes]
+    if name.split(".")[0] not in folders:
+        return []
+    while rest and _file_of(f"{name}.{rest[0]}", folders) is not None:
+        name, rest = f"{name}.{rest[0]}", rest[1:]
+    module = _read_module(name, folders)
+    if not rest:
+        return [(module, defined) for defined in module.definitions] + [
+            place for passed_on in module.imports.values() for one in passed_on for place in _resolve(one, [], folders)
+        ] * _is_package(name, folders)
+    if rest[0] in module.definitions:
+        return [(module, rest[0])]
+    return [place for one in module.imports.get(rest[0], ()) for place in _resolve(one, rest[1:], folders)]
 
 
 def _file_of(module: str, folders: Mapping[str, Path]) -> Path | None:
@@ -129,33 +116,102 @@ def _is_package(module: str, folders: Mapping[str, Path]) -> bool:
     return file is not None and file.name == "__init__.py"
 
 
-def _read_module(module: str, folders: Mapping[str, Path]) -> Source:
-    """The source of a module; a package whose names are loaded lazily imports what its `__init__.pyi` does."""
-    file = _file_of(module, folders)
+def _read_module(name: str, folders: Mapping[str, Path]) -> Module:
+    """A module; a package whose names are loaded lazily imports what its `__init__.pyi` does."""
+    file = _file_of(name, folders)
     if file is None:
-        raise ValueError(f"there is no module '{module}' in '{folders[module.split('.')[0]]}'. Correct its import.")
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+        raise ValueError(f"there is no module '{name}' in '{folders[name.split('.')[0]]}'. Correct its import.")
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    module = _read_file(file, file.stat().st_mtime_ns, name, package)
     stub = file.with_suffix(".pyi")
-    sources = [_read_file(path, path.stat().st_mtime_ns, package) for path in (file, stub) if path.exists()]
-    return Source(sources[0].code, tuple(found for source in sources for found in source.imports))
+    if not stub.exists():
+        return module
+    return module._replace(imports=_read_file(stub, stub.stat().st_mtime_ns, name, package).imports)
 
 
 @cache
-def _read_file(path: Path, changed: int, package: str) -> Source:
-    """The source of a file, read again when it has changed."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return Source(_bare_code(tree), _imports(tree, package))
+def _read_file(path: Path, changed: int, name: str, package: str) -> Module:
+    """The module in a file, read again when the file has changed."""
+    tree = _WithoutDocstrings().visit(ast.parse(path.read_text(encoding="utf-8")))
+    definitions: Definitions = defaultdict(list)
+    effects = []
+    for statement in tree.body:
+        names = set(_defined_names(statement))
+        for defined in names:
+            definitions[defined].append(statement)
+        if not names and not isinstance(statement, ast.Import | ast.ImportFrom):
+            effects.append(statement)
+    if not name:  # an experiment may be defined inside another function
+        inner = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        definitions = {**{node.name: [node] for node in inner}, **definitions}
+    return Module(name, dict(definitions), effects, _imports(tree.body, package, is_inner=False))
 
 
-def _bare_code(tree: ast.Module) -> str:
-    """Code without comments, docstrings and layout."""
-    return ast.unparse(_WithoutDocstrings().visit(tree))
+def _defined_names(statement: ast.stmt) -> Iterator[str]:
+    """The names that a top-level statement defines; imports are kept apart."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield node.name
+
+
+def _imports(statements: Iterable[ast.stmt], package: str, is_inner: bool = True) -> dict[str, list[Import]]:
+    """The imports of statements by the name they get; those inside functions and classes only if `is_inner`."""
+    found = defaultdict(list)
+    for statement in statements:
+        if not is_inner and isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    found[alias.asname or alias.name.split(".")[0]].append(
+                        Import(alias.name if alias.asname else alias.name.split(".")[0], None)
+                    )
+            elif isinstance(node, ast.ImportFrom):
+                above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                module = ".".join([*above, *([node.module] if node.module else [])])
+                for alias in node.names:
+                    found[alias.asname or alias.name].append(Import(module, alias.name))
+    return dict(found)
+
+
+def _chains(statements: Iterable[ast.stmt]) -> set[Chain]:
+    """All names that statements use, each with the attributes taken of it."""
+    waiting: list[ast.AST] = list(statements)
+    found = set()
+    while waiting:
+        node = waiting.pop()
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.insert(0, node.attr)
+            node = node.value
+        if isinstance(node, ast.Name):
+            found.add((node.id, *attributes))
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _bare_code(statements: Iterable[ast.stmt]) -> str:
+    """Code without comments and layout."""
+    return "\n".join(ast.unparse(statement) for statement in statements)
 
 
 class _WithoutDocstrings(ast.NodeTransformer):
-    """Removes strings that are statements. The result is compared, never run: a body may become empty."""
+    """Removes strings that are statements, and ignored methods. The result is compared, never run."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         """Remove a lone string."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Remove ignored methods of a class."""
+        node.body = [
+            item for item in node.body if not (isinstance(item, ast.FunctionDef) and item.name in IGNORED_METHODS)
+        ]
+        return self.generic_visit(node)

@@ -18,14 +18,14 @@ from experiments.yale_faces import SHIFTS, draw_split
 from invariance._core.progress import track
 from invariance.datasets import load_yale
 from invariance.tangents import JitteredDistance, TangentDistance
-from invariance.transformations import Illumination, normalize_illumination
+from invariance.transformations import IlluminationCorrections, normalize_illumination
 
 WIDTHS = (2.0, 1.4, 2.8, 4.0)
 
 
 def divide_illumination(images: np.ndarray) -> np.ndarray:
     """Images divided by their blur of width 8."""
-    return Illumination((8.0,)).operators(images.shape[1:]).apply(images)[:, 1]
+    return IlluminationCorrections((8.0,)).operators(images.shape[1:]).apply(images)[:, 1]
 
 
 PREPARATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -42,6 +42,7 @@ from .transformations import Elastic as Elastic
 from .transformations import Gamma as Gamma
 from .transformations import Identity as Identity
 from .transformations import Illumination as Illumination
+from .transformations import IlluminationCorrections as IlluminationCorrections
 from .transformations import Morphology as Morphology
 from .transformations import Perspective as Perspective
 from .transformations import Reflections as Reflections

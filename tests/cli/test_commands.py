@@ -96,7 +96,8 @@ def test_transformations_alone_lists_the_sets_and_writes_nothing(capsys, tmp_pat
     assert main(["transformations"]) == 0
     text = capsys.readouterr().out
     assert "rotations:24" in text
-    assert "illumination:8:16" in text
+    assert "illumination:4 " in text
+    assert "illumination-corrections:8:16" in text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,6 +110,16 @@ def test_transformations_draws_an_orbit(ending, capsys, tmp_path):
     assert "form a group" in text
     assert str(image) in text
     assert list(tmp_path.iterdir()) == [image]
+
+
+def test_transformations_says_that_images_are_normalized(capsys, tmp_path):
+    arguments = ["transformations", "--size", "24", "-o", str(tmp_path / "orbit.png"), "--invariant-to"]
+    assert main([*arguments, "reflections,illumination:4"]) == 0
+    text = capsys.readouterr().out
+    assert "2 members" in text
+    assert "Images are normalized first" in text
+    assert main([*arguments, "reflections"]) == 0
+    assert "normalized" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "1"])

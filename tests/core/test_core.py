@@ -1,15 +1,21 @@
 import io
 import os
+import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from invariance._core import progress
+from invariance._core import parallel, progress
+from invariance._core.caching import ArrayCache
 from invariance._core.checks import check_choice, check_count, check_number, check_odd
 from invariance._core.files import atomic_path
-from invariance._core.parallel import iterate_jobs, map_jobs
+from invariance._core.liblinear import liblinear_alone
+from invariance._core.parallel import iterate_jobs, map_jobs, one_blas_thread
 from invariance._core.progress import track
 from invariance._core.randomness import make_rng, spawn_rngs
 
@@ -22,11 +28,123 @@ def test_map_jobs_keeps_the_order(n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blas_is_capped_inside_for_every_number_of_jobs(n_jobs):
     np.ones((2, 2)) @ np.ones((2, 2))
+    assert set().union(*map_jobs(lambda _: blas_threads(), range(4), n_jobs)) == {1}
 
-    def blas_threads(_):
-        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
-    assert all(threads == 1 for counts in map_jobs(blas_threads, range(4), n_jobs) for threads in counts)
+@pytest.fixture
+def two_blas_threads():
+    """BLAS on two threads, on a machine with one processor too."""
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == {2}
+        yield
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_is_capped_until_the_last_of_overlapping_contexts_ends(two_blas_threads):
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas_threads() == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == {2}
+
+
+def test_blas_has_its_threads_again_after_maps_that_ran_at_once_or_were_forgotten(two_blas_threads):
+    both_inside = threading.Barrier(2, timeout=60)
+
+    def enter_together():
+        for _ in iterate_jobs(lambda _: both_inside.wait(), range(2)):
+            assert blas_threads() == {1}
+
+    assert map_threads(enter_together, 2) == [None, None]
+    forgotten = iterate_jobs(abs, range(3))
+    next(forgotten)
+    assert blas_threads() == {1}
+    del forgotten
+    assert blas_threads() == {2}
+
+
+def test_libraries_found_within_a_context_are_capped_and_released_too(two_blas_threads, monkeypatch):
+    with one_blas_thread():
+        with threadpool_limits(2, user_api="blas"):  # as a library has it that was loaded just now
+            monkeypatch.setattr(parallel._blas_limit, "_n_modules", -1)
+            with one_blas_thread():
+                assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+class PerThreadBlas:
+    """A library whose limit is that of the calling thread, and the controller of this library alone."""
+
+    threading_layer = "openmp"
+
+    def __init__(self):
+        self.lib_controllers = [self]
+        self.limit = nullcontext
+        self._own = threading.local()
+
+    @property
+    def num_threads(self):
+        return getattr(self._own, "n_threads", 2)
+
+    def set_num_threads(self, n_threads):
+        self._own.n_threads = n_threads
+
+
+def test_every_thread_has_its_own_limit_if_the_library_counts_per_thread(monkeypatch):
+    blas, both_inside = PerThreadBlas(), threading.Barrier(2, timeout=60)
+    monkeypatch.setattr(parallel._blas_limit, "_find_blas", lambda: blas)
+
+    def enter_together():
+        with one_blas_thread():
+            both_inside.wait()
+            inside = blas.num_threads
+            both_inside.wait()
+        return inside, blas.num_threads
+
+    assert map_threads(enter_together, 2) == [(1, 2), (1, 2)]
+
+
+def map_threads(function, n_threads):
+    """What a function without arguments returns on several threads at once; its errors are raised."""
+    with ThreadPoolExecutor(n_threads) as pool:
+        return [future.result() for future in [pool.submit(function) for _ in range(n_threads)]]
+
+
+def test_machines_learned_at_once_are_those_learned_alone():
+    rng = np.random.default_rng(0)
+    X, codes = rng.standard_normal((300, 400)), rng.integers(0, 3, 300)
+
+    def learn():
+        with liblinear_alone():
+            return LinearSVC(random_state=0, max_iter=50_000).fit(X, codes).coef_
+
+    alone = learn()
+    for coefficients in map_threads(learn, 4):
+        np.testing.assert_array_equal(coefficients, alone)
+
+
+def test_a_cache_keeps_the_arrays_used_last_within_its_bytes():
+    cache, made = ArrayCache(max_bytes=3000), []
+
+    def ask(key, n_bytes=1000):
+        return cache.get(key, lambda: made.append(key) or np.full(n_bytes, ord(key), np.uint8))
+
+    for key in "abcadacb":
+        assert ask(key)[0] == ord(key)
+        assert cache.nbytes <= 3000
+    assert made == ["a", "b", "c", "d", "b"]
+    assert len(ask("e", 9000)) == 9000
+    assert cache.nbytes == 9000
+    ask("e")
+    assert made[-1] == "e"
+    assert made.count("e") == 1
+    assert pickle.loads(pickle.dumps(cache)).nbytes == 0
 
 
 def test_a_failing_job_is_not_swallowed():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from invariance.descriptors import maximum_responses
 from invariance.descriptors.maximum_responses import MaximumResponses, bank_responses, make_bank, maximize
 from invariance.descriptors.patch_grid import standardize
 from invariance.transformations import Brightness, Contrast, Gamma, Identity, Reflections, Rotations, Scales, Shifts
@@ -135,3 +136,14 @@ def test_the_level_is_what_the_transformations_ask_for_and_no_more(phi, level, u
     descriptor, left = MaximumResponses.for_transformations(phi, step=3)
     assert (descriptor.invariance, descriptor.step) == (level, 3)
     assert tuple(type(part) for part in left) == uncovered
+
+
+def test_spectra_of_many_image_sizes_are_kept_in_bounded_memory(square, monkeypatch):
+    kept = maximum_responses.ArrayCache(maximum_responses.SPECTRA_BYTES)
+    monkeypatch.setattr(maximum_responses, "_kept_spectra", kept)
+    first = bank_responses(square, SCALES, 3)
+    kept.max_bytes = 3 * kept.nbytes
+    for side in range(20, 49, 2):
+        bank_responses(square[:side, :side], SCALES, 3)
+        assert 0 < kept.nbytes <= kept.max_bytes
+    np.testing.assert_array_equal(bank_responses(square, SCALES, 3), first)

@@ -1,6 +1,7 @@
 """`python -m experiments`: it lists, runs what has no current result, stores results, and refuses what cannot run."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -132,3 +133,23 @@ def test_a_mistake_ends_in_one_line(arguments, named, small, capsys):
     assert err.count("\n") == 1
     assert named in err
     assert small[0] == []
+
+
+def test_outdated_results_are_confirmed_by_one_run(small, capsys, tmp_path):
+    calls, _, _ = small
+    assert main(["--all", "--runs", "3", "-o", str(tmp_path)]) == 0
+    stored = tmp_path / "reproductions" / "results" / "slow.json"
+    stored.write_text(re.sub(r'"fingerprint": "\w+"', '"fingerprint": "0"', stored.read_text()))
+    del calls[:]
+    assert main(["--all", "--confirm", "-o", str(tmp_path)]) == 0
+    assert calls == [(1, 0, False)]  # the other one is current
+    assert "Confirmed: slow" in capsys.readouterr().err
+    assert "the same figures" in (tmp_path / "reproductions.md").read_text()
+    assert main(["slow", "--confirm", "-o", str(tmp_path)]) == 0
+    assert calls == [(1, 0, False)]
+    stored.write_text(
+        stored.read_text().replace("9.0", "8.0").replace(json.loads(stored.read_text())["fingerprint"], "0")
+    )
+    assert main(["slow", "--confirm", "-o", str(tmp_path)]) == 1
+    assert "Not confirmed: slow: 1 of 1 figures" in capsys.readouterr().err
+    assert main(["slow", "--confirm", "--force", "-o", str(tmp_path)]) == 2

@@ -15,7 +15,7 @@ from scipy import ndimage
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from experiments import caltech_objects, flowers17, uiuc_textures
+from experiments import caltech_objects, flowers17, pair_weights, uiuc_textures
 from experiments.peers.block_l1 import BlockL1Classifier
 from invariance.codebooks import BagOfFeatures, KMeansCodebook, histogram_distances
 from invariance.datasets import Dataset
@@ -80,6 +80,14 @@ def run_objects(data, monkeypatch, measures=MEASURES):
     return caltech_objects.run(["a", "b", "c"], measures=measures)
 
 
+def as_files(data, folder):
+    """The data with paths of grey images that are written into a folder."""
+    paths = [folder / f"{number}.tif" for number in range(len(data.labels))]
+    for path, image in zip(paths, data.images, strict=True):
+        tifffile.imwrite(path, (255 * image.mean(axis=2)).astype(np.uint8))
+    return replace(data, paths=tuple(paths))
+
+
 def run_textures(data, monkeypatch):
     monkeypatch.setattr(uiuc_textures, "N_WORDS", 8)
     rows = data.splits["train1"], data.splits["test1"]
@@ -87,10 +95,7 @@ def run_textures(data, monkeypatch):
     names = ("the eight, learned, one against one", "the eight, block-l1, one against one")
     combinations = {name: uiuc_textures.COMBINATIONS[name] for name in names}
     with TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{number}.tif" for number in range(len(data.labels))]
-        for path, image in zip(paths, data.images, strict=True):
-            tifffile.imwrite(path, (255 * image.mean(axis=2)).astype(np.uint8))
-        monkeypatch.setattr(uiuc_textures, "load_uiuc_textures", lambda classes: replace(data, paths=tuple(paths)))
+        monkeypatch.setattr(uiuc_textures, "load_uiuc_textures", lambda classes: as_files(data, Path(folder)))
         tables = uiuc_textures.run(1, table=TEXTURES, more={}, combinations=combinations)
     return tables[uiuc_textures.title_of("combined", uiuc_textures.ALL_TEST)]
 
@@ -119,6 +124,43 @@ def test_test_data_change_nothing_that_is_fitted(run, what, fitted, monkeypatch)
     for name in combined:  # the poison is where the test data are
         assert accuracies[name] > 80
         assert poisoned[name] < 60
+
+
+def weigh_flowers(data, monkeypatch):
+    for module in (flowers17, pair_weights):
+        monkeypatch.setattr(module, "load_flowers17", lambda: data)
+    monkeypatch.setattr(flowers17, "PAPERS_THREE", TRANSFORMERS)
+    monkeypatch.setattr(pair_weights, "FLOWERS", {("a", "b"): {}, ("b", "c"): {}})
+    monkeypatch.setattr(pair_weights, "RELATED", (("a", "b"), ("c", "a")))
+    tables, dominant, _ = pair_weights.of_flowers((1,))
+    return [*(outcome for rows in tables.values() for outcome in rows), *dominant]
+
+
+def weigh_textures(data, monkeypatch):
+    monkeypatch.setattr(uiuc_textures, "N_WORDS", 8)
+    rows = data.splits["train1"], data.splits["test1"]
+    monkeypatch.setattr(uiuc_textures, "draw_split", lambda labels, seed: rows)
+    monkeypatch.setattr(pair_weights, "TEXTURES", {("a", "b"): {}, ("b", "c"): {}})
+    monkeypatch.setattr(pair_weights, "TEXTURES_BY_SIZE", (("a", "c"),))
+    table = {f"{level} (made)": entry for level, entry in zip(pair_weights.LEVELS, TEXTURES.values(), strict=False)}
+    with TemporaryDirectory() as folder:
+        monkeypatch.setattr(pair_weights, "load_uiuc_textures", lambda classes: as_files(data, Path(folder)))
+        tables, _ = pair_weights.of_textures(1, table=table, sizes=(3, 5))
+    return [outcome for rows in tables.values() for outcome in rows]
+
+
+@pytest.mark.parametrize("weigh", [weigh_flowers, weigh_textures])
+def test_weights_of_pairs_are_learned_without_test_data(weigh, fitted, monkeypatch):
+    runs = []
+    for data in (draw_photographs(), poison(draw_photographs(), ("images", "labels"))):
+        fitted.clear()
+        outcomes = weigh(data, monkeypatch)
+        runs.append((list(fitted), np.array([outcome.mean for outcome in outcomes])))
+    (first, shares), (second, poisoned) = runs
+    assert len(first) > 12
+    assert are_equal(first, second)
+    np.testing.assert_array_equal(shares, poisoned)
+    assert len(np.unique(shares)) > 3  # they are learned
 
 
 def fit_on_all(transformer, training, test):

@@ -11,7 +11,7 @@ from invariance.transformations import (
     Custom,
     Elastic,
     Identity,
-    Illumination,
+    IlluminationCorrections,
     Morphology,
     Operators,
     Reflections,
@@ -33,7 +33,7 @@ SETS = {
     "elastic": Elastic(2, smoothness=2.0),
     "contrast": Contrast(3, limit=2.0),
     "morphology": Morphology(("erode", "dilate")),
-    "illumination and shifts": Illumination((2.0,)) * Shifts(1, step=1, border="wrap"),
+    "illumination and shifts": IlluminationCorrections((2.0,)) * Shifts(1, step=1, border="wrap"),
     "a function": Custom([np.flipud]),
 }
 every_set = pytest.mark.parametrize("phi", SETS.values(), ids=SETS.keys())

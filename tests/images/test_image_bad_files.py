@@ -8,7 +8,10 @@ import pytest
 import tifffile
 from PIL import Image
 
-from invariance.images import ImageError, image_paths, read_image, read_mask, read_mask_stack, read_stack
+from invariance.images import ImageError, image_paths, open_stack, read_image, read_mask, read_mask_stack, read_stack
+from invariance.images import memory as image_memory
+
+from .written_tiffs import DEFLATE, LZW, PLAIN, RGB, write_tiff
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
 
@@ -119,8 +122,41 @@ def test_float_tiff_that_is_not_finite(tmp_path, value):
     pixels = np.zeros((4, 5), np.float32)
     pixels[1, 2] = value
     tifffile.imwrite(path, pixels)
-    assert_refused(path, "at 1 of 20 values")
-    assert_refused(path, "at 1 of 20 values", read_stack)
+    for read in (read_image, read_stack, open_stack):
+        assert_refused(path, "at 1 of 20 values", read)
+
+
+@pytest.mark.parametrize("compression", [PLAIN, DEFLATE, LZW])
+@pytest.mark.parametrize("read", [read_image, read_stack, read_mask, read_mask_stack, open_stack])
+def test_tiff_whose_channels_have_different_depths(tmp_path, read, compression):
+    write_tiff(tmp_path / "a.tif", PIXELS.reshape(40, 150), 8, RGB, compression, (), [8, 16, 8], 3)
+    assert_refused(tmp_path / "a.tif", "different depths (8, 16, 8 bits)", read)
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "lzw.tif", "webp"])
+def test_image_that_takes_too_much_memory_is_refused_before_it_is_decoded(tmp_path, suffix, monkeypatch):
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(PIXELS).save(path, **({"compression": "tiff_lzw"} if "lzw" in suffix else {}))
+    needed = PIXELS.size * (3 + 4)
+    monkeypatch.setattr(image_memory, "MAX_IMAGE_BYTES", needed)
+    assert read_image(path).shape == PIXELS.shape
+    monkeypatch.setattr(image_memory, "MAX_IMAGE_BYTES", needed - 1)
+    monkeypatch.setattr(np, "asarray", None)  # what makes an array of a decoded image
+    monkeypatch.setattr(tifffile.TiffPageSeries, "asarray", None)
+    assert_refused(path, "of 40 x 50 pixels would take")
+
+
+def test_memory_that_runs_out_is_an_error_of_the_image(tmp_path, monkeypatch):
+    Image.fromarray(PIXELS).save(tmp_path / "a.png")
+
+    def run_out(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("invariance.images.raster.stack_pages", run_out)
+        assert_refused(tmp_path / "a.png", "more memory than there is")
+    monkeypatch.setattr("invariance.images.reading.in_unit_range", run_out)
+    assert_refused(tmp_path / "a.png", "more memory than there is")
 
 
 @pytest.mark.parametrize("suffix", ["tif", "gif"])

@@ -43,21 +43,12 @@ def test_jpeg_reads_what_pillow_decodes(tmp_path):
     assert_read(tmp_path / "a.jpg", np.asarray(Image.open(tmp_path / "a.jpg")), 255)
 
 
-@pytest.mark.parametrize("mode", ["LA", "RGBA"])
-@pytest.mark.parametrize("suffix", ["png", "tif"])
-def test_alpha_is_a_channel(tmp_path, mode, suffix):
-    stored = RNG.integers(0, 256, (5, 6, len(mode)), dtype=np.uint8)
-    Image.frombytes(mode, (6, 5), stored.tobytes()).save(tmp_path / f"a.{suffix}")
-    assert_read(tmp_path / f"a.{suffix}", stored, 255)
-
-
-@pytest.mark.parametrize("stored", [GREY16, RGB16, np.dstack([RGB16, GREY16])], ids=["grey", "rgb", "rgba"])
+@pytest.mark.parametrize("stored", [GREY16, RGB16], ids=["grey", "rgb"])
 @pytest.mark.parametrize("suffix", ["png", "tif"])
 def test_16_bit_keeps_all_bits(tmp_path, stored, suffix):
     path = tmp_path / f"deep.{suffix}"
     if suffix == "png":
-        order = {2: ..., 3: (..., [2, 1, 0]), 4: (..., [2, 1, 0, 3])}[stored.shape[-1] if stored.ndim == 3 else 2]
-        assert cv2.imwrite(str(path), stored[order])
+        assert cv2.imwrite(str(path), stored[..., ::-1] if stored.ndim == 3 else stored)
     else:
         tifffile.imwrite(path, stored)
     assert_read(path, stored, 65535)
@@ -120,13 +111,6 @@ def test_palette_of_greys_becomes_grey(tmp_path, suffix):
     image.putpalette([200, 200, 200, 3, 3, 3, 90, 90, 90])
     image.save(tmp_path / f"a.{suffix}")
     assert_read(tmp_path / f"a.{suffix}", np.array([[200, 3, 90]]), 255)
-
-
-def test_palette_with_transparency_becomes_rgba(tmp_path):
-    image = Image.fromarray(np.array([[0, 1]], dtype=np.uint8))
-    image.putpalette([255, 0, 0, 0, 0, 255])
-    image.save(tmp_path / "a.png", transparency=1)
-    np.testing.assert_array_equal(read_image(tmp_path / "a.png"), [[[1, 0, 0, 1], [0, 0, 1, 0]]])
 
 
 def test_cmyk_becomes_rgb(tmp_path):

@@ -97,7 +97,7 @@ def test_to_grey():
     colour = RNG.random((3, 4, 3), dtype=np.float32)
     grey = to_grey(colour)
     np.testing.assert_allclose(grey, colour @ [0.299, 0.587, 0.114], atol=1e-6)
-    np.testing.assert_array_equal(to_grey(np.dstack([colour, np.zeros((3, 4), np.float32)])), grey)
+    np.testing.assert_array_equal(to_grey(np.dstack([colour, np.ones((3, 4), np.float32)])), grey)
     np.testing.assert_array_equal(to_grey(grey), grey)
     np.testing.assert_array_equal(to_grey(colour[..., :1]), colour[..., 0])
     np.testing.assert_allclose(to_grey(np.full((2, 2, 3), 255, np.uint8)), 1, atol=1e-6)

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier, ensemble
 from invariance.jungles.dag import leaf_probabilities
-from invariance.transformations import Custom, Gamma, Illumination, Reflections, Rotations, Shifts
+from invariance.transformations import Custom, Gamma, IlluminationCorrections, Reflections, Rotations, Shifts
 from tests.jungles.toys import QUICK
 
 FINAL_ESTIMATORS = ["vote", "linear", "discriminant", "boosting", GaussianNB()]
@@ -84,7 +84,7 @@ def test_the_vote_is_the_mean_of_the_leaves(glyphs):
     np.testing.assert_allclose(model.predict_proba(test_images), np.mean(votes, axis=0))
 
 
-@pytest.mark.parametrize("phi", [None, Rotations(4), Shifts(1) * Illumination()], ids=repr)
+@pytest.mark.parametrize("phi", [None, Rotations(4), Shifts(1) * IlluminationCorrections()], ids=repr)
 def test_apply_is_the_end_of_the_decision_path(glyphs, phi):
     (images, labels), (test_images, _) = glyphs
     model = JungleClassifier(phi, **QUICK, max_members=0.5).fit(images, labels)
@@ -117,11 +117,11 @@ def test_blocks_do_not_change_the_answer(glyphs, monkeypatch):
 @pytest.mark.parametrize(
     "phi",
     [
-        Illumination(),
+        IlluminationCorrections(),
         Gamma(3),
         Rotations(4) * Reflections(),
         Shifts(1) | Rotations(4),
-        Shifts(1) * Illumination(),
+        Shifts(1) * IlluminationCorrections(),
         Rotations(4) * Gamma(3),
         Shifts(1).closure(),
         Custom([np.flipud]),

@@ -6,7 +6,7 @@ import pytest
 from invariance.jungles.dag import Dag, cut_below, follow, leaf_probabilities, route
 from invariance.jungles.filters import measure_geometry
 from invariance.jungles.growing import grow_jungle
-from invariance.transformations import Identity, Illumination, Rotations, Shifts
+from invariance.transformations import Identity, IlluminationCorrections, Rotations, Shifts
 from tests import reference
 from tests.jungles.toys import GROWTH, samples_of
 
@@ -25,7 +25,7 @@ def grow(images, labels, phi, members=None, seed=0, rank=24, **changes):
         (Rotations(4), None, {}),
         (Rotations(8), [0, 3, 5], {"max_width": None}),
         (Identity(), None, {"max_width": 2, "max_depth": 8}),
-        (Shifts(1) * Illumination(), [0, 2, 9, 20], {"threshold": "zero"}),
+        (Shifts(1) * IlluminationCorrections(), [0, 2, 9, 20], {"threshold": "zero"}),
     ],
     ids=lambda param: f"{param[0]!r}-{param[2]}",
 )

@@ -6,11 +6,11 @@ from scipy import ndimage
 
 from invariance.jungles.filters import Objective, learn_filter, measure_geometry, minimise_objective
 from invariance.jungles.orbits import Orbits
-from invariance.transformations import Identity, Illumination, Rotations, Shifts, reduce_operators
+from invariance.transformations import Identity, IlluminationCorrections, Rotations, Shifts, reduce_operators
 from tests import reference
 from tests.jungles.toys import textured_patches
 
-SETS = [Identity(), Rotations(5, border="edge"), Shifts(1) * Illumination()]
+SETS = [Identity(), Rotations(5, border="edge"), Shifts(1) * IlluminationCorrections()]
 SHAPES = [(9, 8), (6, 5, 3)]
 RIDGE = 1e-3
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage
 
 from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier
-from invariance.transformations import Contrast, Illumination, Morphology, Reflections, Rotations, Shifts
+from invariance.transformations import Contrast, IlluminationCorrections, Morphology, Reflections, Rotations, Shifts
 from tests.jungles.toys import QUICK
 
 QUARTER_TURNS = [lambda images, k=k: np.rot90(images, k, (1, 2)) for k in (1, 2, 3)]
@@ -24,7 +24,7 @@ GROUPS = {
     "rotations and reflections": (ROTATED_SQUARE, SQUARE, (16, 16)),
     "wrapped shifts": (Shifts(2, border="wrap"), ROLLED, (5, 5)),
     "colour": (ROTATED_SQUARE, SQUARE, (9, 9, 3)),
-    "with illumination": (Rotations(4) * Illumination(), QUARTER_TURNS, (16, 16)),
+    "with illumination": (Rotations(4) * IlluminationCorrections(), QUARTER_TURNS, (16, 16)),
     "with contrast": (ROTATED_SQUARE * Contrast(), SQUARE, (12, 12)),
     "with morphology": (Rotations(4) * Morphology(), QUARTER_TURNS, (12, 12)),
     # Above 2,000 values per image the reduced basis is found by iteration instead of exactly.

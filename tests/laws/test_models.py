@@ -3,6 +3,7 @@
 import io
 import pickle
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from invariance.models import ModelError, load, save
 from invariance.models._container import PAYLOAD, write_container
@@ -106,6 +107,16 @@ def test_the_number_of_jobs_does_not_change_the_model(estimator, task, model):
     for n_jobs in (2, 3):
         parallel = fit(estimator, task, n_jobs=n_jobs)
         assert_same_model(parallel, model, task[0])
+
+
+@every_estimator
+def test_models_fitted_at_once_are_those_fitted_alone(estimator, task, model):
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(3) as pool:
+        fits = [pool.submit(clone(estimator).fit, *task) for _ in range(3)]
+        together = [future.result() for future in fits]
+        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {2}
+    for one in together:
+        assert_same_model(one, model, task[0])
 
 
 @every_seeded_estimator

@@ -48,7 +48,7 @@ def test_a_default_has_a_plan_that_refuses_nothing(name):
 def test_a_given_set_replaces_the_default_and_nothing_is_added(name):
     """Neither wider nor narrower: what is left to compute is made of factors of Φ, and the rest is accounted for."""
     method = get_method(name)
-    for phi in (Identity(), Rotations(5, limit=15), Shifts(2), Rotations(4) * Reflections() * Illumination((4,))):
+    for phi in (Identity(), Rotations(5, limit=15), Shifts(2), Rotations(4) * Reflections() * Illumination(4)):
         plan = method.plan(phi)
         computed = {repr(part) for part in parts_of(plan.computed)} - {repr(Identity())}
         assert computed <= {repr(part) for part in parts_of(phi)}
@@ -106,8 +106,8 @@ def test_built_in_means_that_the_estimator_does_not_depend_on_it(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_normalized_means_that_images_are_normalized_first(name):
     method = get_method(name)
-    assert method.plan(Illumination((4,))).parts[0].treatment == Treatment.NORMALIZED
+    assert method.plan(Illumination(4)).parts[0].treatment == Treatment.NORMALIZED
     images, labels = images_of(name)
-    classifier = ImageClassifier(name, Illumination((4,)))
+    classifier = ImageClassifier(name, Illumination(4))
     classifier.facts_ = learn_facts(images, labels)
     np.testing.assert_allclose(classifier.prepare(images[:1])[0], classifier.prepare([0.4 * images[0]])[0], atol=5e-3)

@@ -162,7 +162,7 @@ def test_evened_light_is_compared_with_evened_light():
     photo = np.random.default_rng(0).random((16, 16)).astype(np.float32) + 0.5
     both = np.stack([photo, photo * np.linspace(0.6, 1.4, 16, dtype=np.float32)])
     plain = minimum_distances(both, parse_transformations("identity"))
-    assert minimum_distances(both, Illumination([4]))[0, 1] < 0.3 * plain[0, 1]
+    assert minimum_distances(both, Illumination(4))[0, 1] < 0.3 * plain[0, 1]
 
 
 def test_left_out_probabilities_are_those_of_machines_that_were_learned_without():

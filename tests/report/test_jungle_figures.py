@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from invariance import (
-    Illumination,
+    IlluminationCorrections,
     InvariantFeatures,
     JungleClassifier,
     Perspective,
@@ -174,7 +174,7 @@ def test_a_filter_or_jungle_that_does_not_exist_is_named(model):
 
 def test_colour_and_features_and_trees_and_alterations_are_drawn():
     colour = np.stack([IMAGES, IMAGES**2, 1 - IMAGES], axis=-1)
-    phi = Rotations(3, limit=15) | Illumination((2.0,))
+    phi = Rotations(3, limit=15) | IlluminationCorrections((2.0,))
     features = InvariantFeatures(phi, n_jungles=2, max_depth=3, max_members=0.7, random_state=0).fit(colour, LABELS)
     tree = TreeClassifier(Shifts(1), max_depth=3, random_state=0).fit(IMAGES, LABELS)
     for model, images in ((features, colour), (tree, IMAGES)):
@@ -197,7 +197,7 @@ def test_nothing_is_cut_off(model, deep):
         (Rotations(3, limit=15), ["unchanged", "rotated −15°", "rotated 15°"]),
         (Reflections("both"), ["unchanged", "mirrored", "upside down", "rotated 180°"]),
         (Scales(3, limit=1.25), ["unchanged", "scaled 0.8", "scaled 1.25"]),
-        (Illumination((8.0,)), ["unchanged", "even illumination 8"]),
+        (IlluminationCorrections((8.0,)), ["unchanged", "even illumination 8"]),
         (Rotations(2) * Shifts(0), ["unchanged", "rotated 180°"]),
     ],
 )

@@ -10,9 +10,9 @@ from invariance.segmentation import JungleSegmenter, dense
 from invariance.segmentation.bank import REACH
 from invariance.segmentation.dense import context_of, predict_maps
 from invariance.segmentation.description import BANK_ALONE
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import StandardImage, prepare_image
 from invariance.segmentation.windows import window_reach
-from invariance.transformations import Brightness, Rotations
+from invariance.transformations import Brightness, Illumination, Rotations
 
 HEIGHT, WIDTH = 106, 60
 QUICK = {
@@ -26,6 +26,7 @@ MODELS = {
     "two rounds, linear": ({"transformations": Rotations(4), "n_rounds": 2, "final_estimator": "linear"}, 3),
     "another estimator": ({"n_rounds": 1, "final_estimator": LogisticRegression(C=0.01, max_iter=500)}, 2),
     "not linear": ({"transformations": Brightness(2), "n_rounds": 2}, 2),
+    "normalized": ({"transformations": Rotations(4) * Illumination(5), "n_rounds": 2}, 2),
 }
 
 
@@ -50,7 +51,7 @@ def model(request, data):
 def patchwise(model, image):
     """Probabilities (h, w, K): every pixel described by itself, and scikit-learn's own prediction."""
     rows, cols = np.mgrid[: image.shape[0], : image.shape[1]].reshape(2, -1)
-    own = features = model._description().at(StandardImage(image, model.standardize), rows, cols)
+    own = features = model._description().at(prepare_image(image, model.standardize, model.transformations), rows, cols)
     for estimator in model.final_estimators_:
         maps = estimator.predict_proba(features).reshape(*image.shape, -1).astype(np.float32)
         features = np.concatenate([own, BANK_ALONE.at(context_of(maps), rows, cols)], axis=1)

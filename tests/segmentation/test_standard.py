@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from invariance.segmentation import standard
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import StandardImage, prepare_image
+from invariance.transformations import Illumination, Rotations, normalize_illumination
 
 EVERYTHING = (slice(None), slice(None))
 RNG = np.random.default_rng(0)
@@ -70,3 +71,18 @@ def test_of_a_slice_no_more_is_read():
     watched.most = 0
     assert image[10:14, 5:10].shape == (4, 5, 1)
     assert watched.most == 20
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (30, 40, 3)])
+def test_illumination_is_normalized_before_an_image_is_standardized(shape):
+    image = np.random.default_rng(0).integers(1, 255, shape, dtype=np.uint8)
+    floats = image.astype(np.float32) / 255
+    phi = Rotations(4) * Illumination(3)
+    expected = normalize_illumination(floats[None], 3)[0].reshape(30, 40, -1)
+    np.testing.assert_allclose(prepare_image(image, False, phi)[EVERYTHING], expected, atol=1e-5)
+    standardized = StandardImage(expected, True)[EVERYTHING]
+    np.testing.assert_allclose(prepare_image(image, True, phi)[EVERYTHING], standardized, atol=1e-5)
+    assert prepare_image(image, True, Rotations(4)).image is image
+    floats[3, 5] = np.nan
+    with pytest.raises(ValueError, match="at row 3, column 5"):
+        prepare_image(floats, True, phi)

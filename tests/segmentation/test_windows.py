@@ -8,7 +8,7 @@ from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
 from invariance.segmentation import windows
 from invariance.segmentation.windows import N_SCALES, WindowResponses, _kernels, cut_windows, window_reach
-from invariance.transformations import Brightness, Identity, Reflections, Rotations, Shifts
+from invariance.transformations import Brightness, Identity, Illumination, Reflections, Rotations, Shifts
 
 SIZE = 7
 SIDE = 40
@@ -21,6 +21,7 @@ CASES = {
     "two channels": (Rotations(4), 2, {}),
     "parts of Φ": (Rotations(8), 1, {"n_jungles": 3, "max_members": 0.4}),
     "not linear": (Brightness(3), 1, {}),
+    "normalized patches": (Rotations(4) * Illumination(2), 1, {}),
     "not linear, in colour, in parts": (
         Rotations(4) * Brightness(3), 3, {"n_jungles": 2, "max_members": 0.4}
     ),
@@ -113,3 +114,18 @@ def test_no_patch_is_cut_where_maps_serve(monkeypatch):
     responses = learn(Rotations(4), 1)
     monkeypatch.setattr(windows, "cut_windows", None)
     assert responses.everywhere(photo(1), SIDE + 20).shape[0] == 2 * responses.filters._n_filters
+
+
+def test_spectra_of_many_tile_sizes_are_kept_in_bounded_memory(monkeypatch):
+    sides = range(20, 60, 4)
+    one = learn(Rotations(4), 1)
+    one.prepare(max(sides))
+    monkeypatch.setattr(windows, "SPECTRA_BYTES", 2 * one._spectra.nbytes)
+    responses, reach = learn(Rotations(4), 1), window_reach(SIZE)
+    part = photo(1, (20 + 2 * reach, 20 + 2 * reach), seed=2)
+    maps = {}
+    for side in sides:
+        maps[side] = responses.everywhere(part, side)
+        assert 0 < responses._spectra.nbytes <= windows.SPECTRA_BYTES
+    for side in sides:
+        np.testing.assert_array_equal(responses.everywhere(part, side), maps[side])

@@ -9,7 +9,16 @@ from sklearn.gaussian_process.kernels import RBF
 from invariance.tangents import TangentDistance, points
 from invariance.tangents.distance import MIN_STIFFNESS
 from invariance.tangents.points import orthonormal
-from invariance.transformations import Affine, Brightness, Identity, Illumination, Rotations, Scales, Shears, Shifts
+from invariance.transformations import (
+    Affine,
+    Brightness,
+    Identity,
+    IlluminationCorrections,
+    Rotations,
+    Scales,
+    Shears,
+    Shifts,
+)
 from tests import reference
 from tests.tangents.toys import Blobs, draw_smooth, rows_and_tangents
 
@@ -20,7 +29,7 @@ SETS = {
     "rotation": Rotations(),
     "shifts by steps": Shifts(1),
     "mixed": Shifts(1) | Brightness(3, limit=0.2),
-    "lighting": Illumination((2.0, 4.0)),
+    "lighting": IlluminationCorrections((2.0, 4.0)),
 }
 SIDES = ("one", "two", "mean")
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from invariance.tangents import JitteredDistance, TangentDistance
-from invariance.transformations import Brightness, Identity, Reflections, Rotations, Shifts
+from invariance.transformations import Brightness, Identity, Illumination, Reflections, Rotations, Shifts
 from tests import reference
 from tests.tangents.toys import draw_smooth
 
@@ -95,3 +95,9 @@ def test_mistakes_are_named():
 
 def test_a_given_width_needs_no_fitting():
     np.testing.assert_array_equal(JitteredDistance(sigma=2.0)(IMAGES), JitteredDistance(sigma=2.0).fit(IMAGES)(IMAGES))
+
+
+def test_a_distance_that_normalizes_the_versions_is_refused():
+    images = np.random.default_rng(0).random((3, 8, 8))
+    with pytest.raises(ValueError, match="distance must not normalize.*Multiply those of JitteredDistance"):
+        JitteredDistance(Shifts(1), TangentDistance(Shifts(1) * Illumination(2))).squared(images)

@@ -8,7 +8,7 @@ from invariance.transformations import (
     Brightness,
     Gamma,
     Identity,
-    Illumination,
+    IlluminationCorrections,
     Reflections,
     Rotations,
     Scales,
@@ -18,7 +18,7 @@ from invariance.transformations import (
 from tests.tangents.toys import draw_smooth
 
 IMAGES = 2 + draw_smooth(3, (9, 10))
-LIGHT = Illumination((2.0, 4.0))
+LIGHT = IlluminationCorrections((2.0, 4.0))
 
 
 def join(*parts):

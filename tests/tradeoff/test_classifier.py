@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
+from invariance.jungles import InvariantFeatures
 from invariance.models import load, save
 from invariance.tangents import TangentDistance
 from invariance.tradeoff import FeatureKernel, ImageKernel, TradeoffClassifier
@@ -374,3 +375,28 @@ def test_a_kernel_that_learns_from_the_labels_is_judged_on_images_it_has_not_see
     model = TradeoffClassifier([FeatureKernel(Memory(), "euclidean"), pixels], sigma="cv").fit(images, codes)
     assert model.costs_[1] == 1
     assert model.costs_[0] > 1.5
+
+
+DEGENERATE = {
+    "constant": np.repeat(np.linspace(0, 1, 6), 64).reshape(6, 8, 8),
+    "identical": np.tile(np.linspace(0, 1, 64).reshape(8, 8), (6, 1, 1)),
+    "black": np.zeros((6, 8, 8)),
+    "two of noise per class": np.random.default_rng(0).random((4, 8, 8)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:all 6 training images are the same")
+@pytest.mark.parametrize("images", DEGENERATE.values(), ids=DEGENERATE)
+def test_images_in_which_jungles_find_nothing_are_classified_all_the_same(images):
+    jungles = InvariantFeatures(Shifts(1), n_jungles=2, max_depth=2, max_steps=5, random_state=0)
+    kernels = [FeatureKernel(jungles, "euclidean"), ImageKernel(TangentDistance(Identity()))]
+    model = TradeoffClassifier(kernels, "ova", sigma="cv", probability=True)
+    labels = np.repeat(["ant", "bee"], len(images) // 2)
+    probabilities = model.fit(images.astype(np.float32), labels).predict_proba(images.astype(np.float32))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_images_that_are_all_the_same_are_warned_of():
+    model = TradeoffClassifier([ImageKernel(TangentDistance(Identity()))])
+    with pytest.warns(UserWarning, match="all 6 training images are the same"):
+        model.fit(DEGENERATE["identical"].astype(np.float32), np.repeat([0, 1], 3))

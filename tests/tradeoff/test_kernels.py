@@ -57,6 +57,23 @@ def test_a_feature_kernel_is_the_exponential_of_a_distance_over_its_mean(distanc
     np.testing.assert_allclose(rows, np.exp(-np.array([[between(x, y) for y in mine] for x in other]) / mean))
 
 
+class Nothing(TransformerMixin, BaseEstimator):
+    """Finds no feature, as jungles do that cannot tell the classes apart."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.empty((len(X), 0))
+
+
+@pytest.mark.parametrize("distance", ["chi2", "euclidean"])
+def test_images_without_features_are_all_the_same(distance):
+    kernel = FeatureKernel(Nothing(), distance)
+    np.testing.assert_array_equal(kernel.fit_gram(IMAGES), np.ones((9, 9)))
+    np.testing.assert_array_equal(kernel.rows(OTHERS), np.ones((4, 9)))
+
+
 def test_a_feature_kernel_resizes_images_and_leaves_its_transformer_alone():
     transformer = RowSums()
     kernel = FeatureKernel(transformer, "euclidean", side=5)

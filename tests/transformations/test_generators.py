@@ -4,7 +4,7 @@ from scipy import ndimage
 
 from invariance.transformations import (
     Affine,
-    Illumination,
+    IlluminationCorrections,
     Reflections,
     Rotations,
     Scales,
@@ -56,7 +56,7 @@ def test_a_product_has_the_generators_of_both_each_once(smooth_images):
 
 
 def test_finite_differences_for_any_set(smooth_images):
-    phi = Illumination((2, 4))
+    phi = IlluminationCorrections((2, 4))
     expected = phi.operators((41, 41)).apply(smooth_images)[:, 1:] - smooth_images[:, None]
     np.testing.assert_array_equal(tangent_vectors(smooth_images, phi), expected)
     assert tangent_vectors(smooth_images, Rotations(3, limit=10), method="difference").shape[1] == 2
@@ -66,4 +66,4 @@ def test_a_set_without_generator_says_so(smooth_images):
     with pytest.raises(ValueError, match="no Lie generator.*method='difference'"):
         tangent_vectors(smooth_images, Reflections(), method="analytic")
     with pytest.raises(ValueError, match="no Lie generator"):
-        tangent_vectors(smooth_images, Illumination(), method="analytic")
+        tangent_vectors(smooth_images, IlluminationCorrections(), method="analytic")

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from invariance.transformations import Brightness, Contrast, Gamma, Illumination, Morphology, normalize_illumination
+from invariance.transformations import (
+    Brightness,
+    Contrast,
+    Gamma,
+    IlluminationCorrections,
+    Morphology,
+    normalize_illumination,
+)
 from tests import reference
 
 
@@ -24,7 +31,7 @@ def test_brightness_contrast_and_gamma_do_what_they_say(images):
 
 
 def test_illumination_divides_by_the_blur_and_keeps_the_brightness(images):
-    evened = orbit(Illumination((8,)), images)[:, 1]
+    evened = orbit(IlluminationCorrections((8,)), images)[:, 1]
     blurred = np.stack([ndimage.gaussian_filter(image, 8, mode="nearest") for image in images])
     np.testing.assert_allclose(evened, images / blurred * blurred.mean(axis=(1, 2), keepdims=True))
     np.testing.assert_allclose(evened.mean(axis=(1, 2)), images.mean(axis=(1, 2)), rtol=0.02)
@@ -33,13 +40,13 @@ def test_illumination_divides_by_the_blur_and_keeps_the_brightness(images):
 def test_illumination_takes_a_slow_gradient_away():
     texture = 0.5 + 0.1 * np.random.default_rng(0).standard_normal((64, 64))
     shaded = texture * np.linspace(0.3, 1.0, 64)
-    evened = orbit(Illumination((8,)), np.stack([texture, shaded]))[:, 1]
+    evened = orbit(IlluminationCorrections((8,)), np.stack([texture, shaded]))[:, 1]
     assert np.corrcoef(evened[0].ravel(), evened[1].ravel())[0, 1] > 0.95
     assert np.corrcoef(texture.ravel(), shaded.ravel())[0, 1] < 0.8
 
 
 def test_a_black_image_stays_finite():
-    assert np.isfinite(orbit(Illumination(), np.zeros((1, 9, 9)))).all()
+    assert np.isfinite(orbit(IlluminationCorrections(), np.zeros((1, 9, 9)))).all()
 
 
 @pytest.mark.parametrize("shape", [(3, 32, 32), (2, 20, 30, 3)])

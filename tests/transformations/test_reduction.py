@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from invariance.transformations import Illumination, Rotations, Shifts, reduce_operators, reduction
+from invariance.transformations import IlluminationCorrections, Rotations, Shifts, reduce_operators, reduction
 
 
 def smooth_patches(n, shape, seed=0):
@@ -12,7 +12,7 @@ def smooth_patches(n, shape, seed=0):
 
 
 @pytest.mark.parametrize("shape", [(11, 11), (9, 8, 3)])
-@pytest.mark.parametrize("phi", [Rotations(8), Shifts(1) * Illumination()], ids=repr)
+@pytest.mark.parametrize("phi", [Rotations(8), Shifts(1) * IlluminationCorrections()], ids=repr)
 def test_full_rank_loses_nothing(phi, shape):
     images = smooth_patches(30, shape)
     operators = phi.operators(shape)

@@ -5,16 +5,19 @@ from invariance.transformations import (
     Affine,
     Custom,
     Elastic,
+    Gamma,
     Identity,
     Illumination,
+    IlluminationCorrections,
     Morphology,
     Reflections,
     Rotations,
     Scales,
     Shears,
     Shifts,
+    normalize_illumination,
 )
-from invariance.transformations.sets import parts_of, with_border
+from invariance.transformations.sets import parts_of, split_normalizing, with_border
 from tests import reference
 
 
@@ -42,9 +45,9 @@ def size(phi, shape=(9, 9)):
         (Rotations(3, limit=15), 3),
         (Rotations(3, limit=15).closure(), 5),
         (Rotations(2, limit=15), 3),
-        (Shifts(2) * Illumination(), 75),
+        (Shifts(2) * IlluminationCorrections(), 75),
         (Morphology(), 5),
-        (Illumination() | Illumination((8,)), 3),
+        (IlluminationCorrections() | IlluminationCorrections((8,)), 3),
         (Rotations(24).subsample(5), 5),
         (Rotations(4).subsample(50), 4),
     ],
@@ -116,7 +119,7 @@ def test_elastic_fields_are_seeded_and_as_strong_as_said():
 
 
 def test_a_set_that_is_not_linear_says_so():
-    operators = Illumination().operators((5, 5))
+    operators = IlluminationCorrections().operators((5, 5))
     assert not operators.linear
     with pytest.raises(ValueError, match="no adjoint.*largest_responses"):
         operators.adjoint(np.zeros((1, 5, 5)))
@@ -158,7 +161,7 @@ def test_parts_of_a_set_are_the_simple_sets_it_is_made_of():
 
 
 def test_the_border_of_all_parts_can_be_changed():
-    phi = Rotations(4) * Shifts(1) | Illumination()
+    phi = Rotations(4) * Shifts(1) | IlluminationCorrections()
     changed = with_border(phi, "edge")
     assert [getattr(part, "border", None) for part in parts_of(changed)] == ["edge", "edge", None]
     assert [getattr(part, "border", None) for part in parts_of(phi)] == ["zero", "zero", None]
@@ -168,3 +171,51 @@ def test_rotations_tell_whether_they_cover_the_circle():
     assert Rotations(8).is_full_circle
     assert Rotations(9, limit=180).is_full_circle
     assert not Rotations(5, limit=15).is_full_circle
+
+
+def test_a_factor_that_normalizes_has_no_members_and_no_tangents_of_its_own():
+    light = Illumination(2)
+    for phi in (light * Rotations(4), Rotations(4) * light * Identity()):
+        assert phi.members((9, 9)) == Rotations(4).members((9, 9))
+        assert phi._generators() == Rotations(4)._generators() != ()
+    assert size(light) == 1
+
+
+def test_a_product_normalizes_images_and_other_sets_leave_them_as_they_are():
+    images = np.random.default_rng(0).random((3, 8, 9)).astype(np.float32)
+    expected = normalize_illumination(images, 2)
+    for phi in (Illumination(2), Shifts(1) * Illumination(2), Rotations(4) * (Illumination(2) * Gamma())):
+        np.testing.assert_array_equal(phi.normalize(images), expected)
+    for phi in (Identity(), Shifts(1) * Gamma(), Rotations(4) | IlluminationCorrections()):
+        assert phi.normalize(images) is images
+
+
+@pytest.mark.parametrize(
+    ("phi", "message"),
+    [
+        (
+            Shifts(1) | Illumination(),
+            r"Illumination\(\) normalizes all images.* a union.*multiply.*phi \* Illumination\(\)",
+        ),
+        (Rotations(4) * (Shifts(1) | Illumination()), "a union.*multiply"),
+        ((Shifts(1) * Illumination()).closure(), "a closure.*multiply"),
+        ((Shifts(1) * Illumination()).subsample(3), "a subsample.*multiply"),
+        (Illumination(4) * Shifts(1) * Illumination(8), r"once only.*Illumination\(width=4\).*Illumination\(width=8\)"),
+    ],
+    ids=repr,
+)
+def test_images_are_normalized_by_one_factor_or_not_at_all(phi, message):
+    with pytest.raises(ValueError, match=message):
+        phi.normalize(np.zeros((1, 6, 6), np.float32))
+    with pytest.raises(ValueError, match=message):
+        phi.members((6, 6))
+
+
+def test_a_set_is_split_into_the_factor_that_normalizes_and_the_others():
+    light, phi = Illumination(2), Shifts(1) * Gamma()
+    assert split_normalizing(phi) == (None, phi)
+    assert split_normalizing(None) == (None, None)
+    factor, others = split_normalizing(Rotations(4) * light * Shifts(1))
+    assert factor is light
+    assert repr(others) == "Rotations(n=4) * Shifts()"
+    assert repr(split_normalizing(light)[1]) == "Identity()"

@@ -3,7 +3,6 @@
 import io
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
@@ -13,6 +12,7 @@ from typing import Annotated
 import typer
 
 from invariance._version import __version__
+from invariance.cli.one_line_warnings import one_line_warnings
 from invariance.cli.output import in_one_line
 
 HELP = "Learn from few labelled images, by saying what does not matter."
@@ -61,13 +61,13 @@ def begin(
         print(context.get_help())
 
 
+@one_line_warnings()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
     """
-    # Pillow and OpenCV warn about damaged files; our own errors name the file.
-    warnings.filterwarnings("ignore", module=r"PIL\.")
+    # OpenCV warns about damaged files; our own errors name the file.
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # file and class names may not be valid text

@@ -54,7 +54,8 @@ def _print_sets() -> None:
     table = Table(
         box=None, pad_edge=False, title="Values of --invariant-to; commas combine several", title_justify="left"
     )
-    for column in ("example", "parameters", "meaning"):
+    table.add_column("example", no_wrap=True)  # to be copied
+    for column in ("parameters", "meaning"):
         table.add_column(column, overflow="fold")
     for word, kind in WORDS.items():
         form = kind.text_form
@@ -70,6 +71,8 @@ def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> 
     from invariance.report.figures import pick_evenly
     from invariance.transformations import Operators, check_group
     from invariance.transformations.parsing import parse_transformations
+    from invariance.transformations.photometric import normalize_intensities
+    from invariance.transformations.sets import split_normalizing
 
     phi = parse_transformations(spec)
     image = _read_small(image_path, size)
@@ -77,10 +80,12 @@ def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> 
     number_of = {member: number for number, member in enumerate(members)}
     shown = [members[i] for i in pick_evenly(len(members), MAX_SHOWN)]
     operators = Operators(shown, image.shape)
-    orbit = operators.apply(image[None])[0]
+    orbit = operators.apply(normalize_intensities(image[None], phi))[0]
     numbers = [number_of[member] for member in operators.members]
     save_figure(orbit_figure(orbit, title=spec, numbers=numbers), path)
     print(f"{len(members)} members, {len(orbit)} shown.")
+    if split_normalizing(phi)[0] is not None:
+        print("Images are normalized first; the members act on normalized images.")
     if len(members) <= MAX_CHECKED:
         print(check_group(phi, (31, 31)).sentence)
     print(f"Figure: {path.resolve()}")

@@ -2,14 +2,15 @@
 
 import math
 
-import numba
 import numpy as np
+
+from invariance._core.compilation import compiled
 
 # The borders, numbered as in `transformations.resampling.BORDERS`.
 ZERO, EDGE, REFLECT, WRAP = 0, 1, 2, 3
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def warp_pixels(image, homography, border, nearest, snap, out):
     """Fill out (h, w, c) with the image (h, w, c) float32 read at homography @ (x, y, 1), counted from the centre.
 
@@ -59,7 +60,7 @@ def warp_pixels(image, homography, border, nearest, snap, out):
                 )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def split_position(position, nearest, snap):
     """The pixel at or below a position, and the share of the next one."""
     whole = np.rint(position)
@@ -69,7 +70,7 @@ def split_position(position, nearest, snap):
     return np.int64(below), position - below
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def bring_inside(index, size, border):
     """The index from 0 to size - 1 that stands for an index outside, or -1 where a zero border has nothing."""
     if 0 <= index < size:

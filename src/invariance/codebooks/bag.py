@@ -24,7 +24,8 @@ from invariance.codebooks.orbit import Orbits
 from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
-from invariance.images import encode_labels, read_image
+from invariance.images import encode_labels, read_image, watch_range
+from invariance.transformations.photometric import normalize_intensities
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
 # Vectors that `fit_transform` keeps in memory, so that they are computed only once.
@@ -73,6 +74,8 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         Length of a vector.
     in_colour_ : bool
         Whether grey images are given three equal channels, because some training images are in colour.
+    intensity_range_ : dict
+        Dtype and range of the training images; images in another range are counted with a warning.
     seed_ : int
         Seed of the windows that are counted: every image has the same, so that its bag does not depend on the images
         beside it.
@@ -166,6 +169,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
     def count(self, images: Sequence[Any]) -> np.ndarray:
         """Count every word in every image: (n_images, n_words * (1 + 4 + 16 + ...)), float32."""
         check_is_fitted(self)
+        watch_range(self, images, reset=False)
         return self._count(images, {})
 
     def normalize(self, counts: np.ndarray) -> np.ndarray:
@@ -205,6 +209,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         check_count("levels", self.levels)
         n_images = _count_images(images)
         _check_masks(masks, y, n_images)
+        watch_range(self, images, reset=True)
         self.descriptor_: Descriptor = HaarPatches() if self.descriptor is None else clone(self.descriptor, safe=False)
         self.sampler_ = default_sampler(self.descriptor_) if self.sampler is None else clone(self.sampler, safe=False)
         rng = make_rng(self.random_state)
@@ -297,13 +302,13 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         return counts
 
     def _load(self, image: Any) -> np.ndarray:
-        """One image as an array, with three channels where training images had them."""
+        """One image as an array, with three channels where training images had them, normalized if Φ says so."""
         image = read_image(image) if isinstance(image, str | os.PathLike) else np.asarray(image)
         if image.ndim not in (2, 3) or image.size == 0:
             raise ValueError(f"an image must be (h, w) or (h, w, c) with at least one pixel; got shape {image.shape}.")
         if self.in_colour_ and (image.ndim == 2 or image.shape[2] == 1):
             image = np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
-        return image
+        return normalize_intensities(image[None], self.transformations)[0]
 
     def _learn_thresholds(self, counts: np.ndarray, y) -> None:
         """Find the counts above which words tell most about the class."""

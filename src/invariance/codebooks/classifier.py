@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_count, check_number
+from invariance._core.liblinear import liblinear_alone
 from invariance._core.probabilities import few_samples_per_class, learn_sharpness, scores_to_probabilities
 from invariance.codebooks.bag import BagOfFeatures
 from invariance.codebooks.voting import average_shares, shares_of_words
@@ -96,7 +97,8 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         svm = make_svm(bags, check_number("C", self.C, 1e-12))
         if self.probability:
             self.sharpness_ = _calibrate(svm, bags, codes)
-        self.svm_ = svm.fit(bags, codes)
+        with liblinear_alone():
+            self.svm_ = svm.fit(bags, codes)
         return self
 
     def decision_function(self, images: Sequence[Any]) -> np.ndarray:
@@ -268,7 +270,7 @@ def _calibrate(svm: LinearSVC, bags: np.ndarray, codes: np.ndarray) -> float:
     if n_folds < 2:
         raise ValueError("probability=True needs at least two images of every class, some of them to be held out.")
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
-    with few_samples_per_class():
+    with few_samples_per_class(), liblinear_alone():
         scores = cross_val_predict(svm, bags, codes, cv=folds, method="decision_function")
     return learn_sharpness(scores, codes)
 

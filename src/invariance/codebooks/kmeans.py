@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from invariance._core.checks import check_choice, check_count, check_number
+from invariance._core.parallel import one_blas_thread
 from invariance._core.randomness import make_rng
 from invariance.images import encode_labels
 from invariance.trees import class_shares
@@ -177,9 +178,10 @@ def fit_kmeans(X: np.ndarray, n_words: int, seed: int, **settings: Any) -> KMean
             f"Ask for fewer words, or for more descriptors."
         )
     if "batch_size" not in settings:
-        return KMeans(n_words, random_state=seed, **settings).fit(X)
+        with one_blas_thread():
+            return KMeans(n_words, random_state=seed, **settings).fit(X)
     # Batches are small: more threads wait for each other more than they work, and round differently.
-    with threadpool_limits(limits=1):
+    with one_blas_thread(), threadpool_limits(limits=1, user_api="openmp"):
         return MiniBatchKMeans(n_words, random_state=seed, **settings).fit(X)
 
 

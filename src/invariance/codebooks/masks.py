@@ -24,7 +24,7 @@ BACKGROUND = "background"
 
 def read_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
     """A mask (h, w), float32 of 0 and 1, of an array or path for an image of a shape (h, w, ...)."""
-    mask = read_image(mask) if isinstance(mask, str | os.PathLike) else np.asarray(mask)
+    mask = read_image(mask, alpha="keep") if isinstance(mask, str | os.PathLike) else np.asarray(mask)
     on = mask.any(axis=2) if mask.ndim == 3 else mask.astype(bool)
     if on.shape != tuple(shape[:2]):
         raise ValueError(

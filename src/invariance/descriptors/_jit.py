@@ -1,10 +1,11 @@
 """Compiled loops of the descriptors; each has its plain twin in tests/reference.py."""
 
-import numba
 import numpy as np
 
+from invariance._core.compilation import compiled
 
-@numba.njit(cache=True, nogil=True)
+
+@compiled
 def average_cells(table, n_channels, boxes, size, wavelets, out):
     """Fill the rows of out (n, size * size * c) float32 with the means of the cells of every window.
 
@@ -43,7 +44,7 @@ def average_cells(table, n_channels, boxes, size, wavelets, out):
             transform_cells(row.reshape(size, size, n_channels))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def transform_cells(cells):
     """Replace cells (size, size, c), size a power of two, by their orthonormal Haar transform, each channel by itself.
 

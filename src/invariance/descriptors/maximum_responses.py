@@ -5,11 +5,11 @@ a Gaussian. It is extended by round filters at every scale, so that each respons
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 from scipy import fft
 
+from invariance._core.caching import ArrayCache
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize, weber_contrast
 from invariance.descriptors.protocol import GridDescriptor, uncovered_parts
@@ -36,6 +36,9 @@ WIDE = 2.0
 # Edges and bars are three times as long as wide, as in MR8; filters end after six widths.
 ELONGATION = 3.0
 REACH = 6.0
+# Bytes of the spectra that are kept: those of default filters for images of 320 pixels per side take 23 MB.
+SPECTRA_BYTES = 256 * 2**20
+_kept_spectra = ArrayCache(SPECTRA_BYTES)
 
 
 class MaximumResponses(GridDescriptor):
@@ -153,7 +156,8 @@ def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: i
     margin = _radius(max(scales))
     padded = np.pad(plane, margin, mode="symmetric")
     shape = tuple(fft.next_fast_len(length, real=True) for length in padded.shape)
-    spectra = _bank_spectra(scales, check_count("n_orientations", n_orientations), shape)
+    n_orientations = check_count("n_orientations", n_orientations)
+    spectra = _kept_spectra.get((scales, n_orientations, shape), lambda: _bank_spectra(scales, n_orientations, shape))
     spectrum = fft.rfft2(padded, shape)
     responses = np.empty((len(spectra), *plane.shape), np.float32)
     inside = tuple(slice(margin, margin + length) for length in plane.shape)
@@ -241,7 +245,6 @@ def _zero_sum(values: np.ndarray) -> np.ndarray:
     return np.where(is_inside, values - values[is_inside].mean(), 0)
 
 
-@lru_cache(maxsize=4)
 def _bank_spectra(scales: tuple[float, ...], n_orientations: int, shape: tuple[int, int]) -> np.ndarray:
     """Fourier transforms (F, ...) of the filters, their middles at the origin, turned over for correlation."""
     spectra = []

@@ -1,7 +1,8 @@
 """Compiled loops of hierarchies, and the memory they work in: patches, running histograms, running maxima."""
 
 import numpy as np
-from numba import njit
+
+from invariance._core.compilation import compiled
 
 
 class Scratch:
@@ -18,7 +19,7 @@ class Scratch:
         return self._arrays[key]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@compiled(fastmath={"reassoc"})
 def _normalize(vector):
     """Scale a vector to length 1 in place; zeros stay zeros. The sum may be reordered, so that it is vectorised."""
     total = 0.0
@@ -33,14 +34,14 @@ def _normalize(vector):
             vector[k] = np.float32(np.float64(vector[k]) / np.sqrt(total))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def normalize_rows(values):
     """Scale every row (n, q) to length 1 in place; a row of zeros stays zero."""
     for row in range(values.shape[0]):
         _normalize(values[row])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_patches(lines, height, width, n_channels, hop, normalized, out):
     """Copy the patches at every `hop`-th row and column into out (rows, cols, height * width * n_channels).
 
@@ -60,7 +61,7 @@ def cut_patches(lines, height, width, n_channels, hop, normalized, out):
                 _normalize(patch)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_histograms(codes, height, width, hop, n_bins, out):
     """Histograms of length 1 of all patches of an image of bin numbers (h, w, c), one per channel, concatenated.
 
@@ -93,14 +94,14 @@ def cut_histograms(codes, height, width, hop, n_bins, out):
                 histogram[k] = np.float32(counts[k] * scale)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _maximum(one, other, out):
     """Larger of two vectors, element by element."""
     for k in range(out.shape[0]):
         out[k] = one[k] if one[k] > other[k] else other[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slide(source, first, apart, window, n_windows, memory, out, first_out, apart_out):
     """Maxima of `window` neighbours along a line of vectors, by van Herk's algorithm.
 
@@ -124,7 +125,7 @@ def _slide(source, first, apart, window, n_windows, memory, out, first_out, apar
             _maximum(memory[k], begun, out[first_out + (start + k) * apart_out])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def running_maximum(values, window_rows, window_cols, along, memory, out):
     """Maxima over windows of a grid of vectors: values (r, c, q) into out (r - wr + 1, c - wc + 1, q).
 

@@ -155,7 +155,7 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         self : NeuralResponse
         """
-        images = _with_channels(validate_images(self, X, self.image_shape, reset=True))
+        images = self._take(X, reset=True)
         layers = self._layers()
         self.architecture_ = self._architecture(layers)
         members = self._members()  # a wrong parameter is an error before anything is computed
@@ -193,11 +193,17 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             they are in double precision.
         """
         check_is_fitted(self)
-        images = _with_channels(validate_images(self, X, self.image_shape, reset=False))
+        images = self._take(X, reset=False)
         rows = self._encode(images, self.stages_, self._members(), "encoding images", self.embedding_)
         responses = rows.astype(np.float64)
         lengths = np.linalg.norm(responses, axis=1, keepdims=True)
         return responses / np.where(lengths > 0, lengths, 1)
+
+    def _take(self, X, *, reset: bool) -> np.ndarray:
+        """Validate images and normalize them if Φ says so: (n, h, w, c)."""
+        images = validate_images(self, X, self.image_shape, reset=reset)
+        phi = self._phi()
+        return _with_channels(images if phi is None else phi.normalize(images))
 
     def _learn_stage(self, layer: Layer, templates: np.ndarray) -> Stage:
         """Encode the templates of a layer by the stages below it, and fit its embedding."""
@@ -251,19 +257,23 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             measures.append(check_measure(f"measure of layers[{number}]", layer.measure, shape))
         return Architecture(sizes, hop, check_pooling(self.pooling), check_kernel(self.kernel), measures)
 
+    def _phi(self) -> TransformationSet | None:
+        if self.transformations is not None and not isinstance(self.transformations, TransformationSet):
+            raise ValueError(
+                f"transformations must be a set such as Rotations(4), or None; got {self.transformations!r}."
+            )
+        return self.transformations
+
     def _members(self) -> list[Member]:
         """The members of Φ with a share of the measure, each as an operator of its own: one is applied at a time."""
-        if self.transformations is None:
+        phi = self._phi()
+        if phi is None:
             if self.measure is not None:
                 raise ValueError(
                     f"measure needs transformations to weigh; got {self.measure!r} and no transformations."
                 )
             return [AS_IT_IS]
-        if not isinstance(self.transformations, TransformationSet):
-            raise ValueError(
-                f"transformations must be a set such as Rotations(4), or None; got {self.transformations!r}."
-            )
-        members = self.transformations.operators(self.image_shape_).members
+        members = phi.operators(self.image_shape_).members
         shares = check_measure("measure", self.measure, (len(members),))
         operators = [None, *(Operators([member], self.image_shape_) for member in members[1:])]
         weighed = zip(operators, np.ones(len(members)) if shares is None else shares, strict=True)

@@ -4,6 +4,9 @@ from .folders import read_class_folder as read_class_folder
 from .folders import read_mask_folder as read_mask_folder
 from .folders import read_masked_stack as read_masked_stack
 from .intensities import as_float32 as as_float32
+from .intensity_range import RangeWarning as RangeWarning
+from .intensity_range import comparing_once as comparing_once
+from .intensity_range import watch_range as watch_range
 from .layout import Layout as Layout
 from .lazy import LazyStack as LazyStack
 from .lazy import open_stack as open_stack
@@ -19,9 +22,13 @@ from .resizing import resize as resize
 from .resizing import resize_all as resize_all
 from .resizing import shrink as shrink
 from .resizing import to_grey as to_grey
+from .scaling import SCALES as SCALES
+from .scaling import rescale as rescale
 from .subwindows import check_boxes as check_boxes
 from .subwindows import draw_boxes as draw_boxes
 from .subwindows import resample_boxes as resample_boxes
+from .transparency import BACKGROUND as BACKGROUND
+from .transparency import without_alpha as without_alpha
 from .validation import check_image as check_image
 from .validation import check_range as check_range
 from .validation import encode_labels as encode_labels

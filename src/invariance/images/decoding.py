@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from invariance.images.pages import ImageError, Pages, oversized, zero_size
+from invariance.images.pages import ImageError, Pages, out_of_memory, oversized, zero_size
 from invariance.images.raster import decode_pillow
 from invariance.images.tiff import decode_tiff
 
@@ -20,9 +20,9 @@ _HEADER_BYTES = 32
 
 
 def _decode_png(path: Path, one_page: bool, stored: bool) -> Pages:
-    """Decode a PNG; colour of 16 bits needs OpenCV."""
+    """Decode a PNG; its header states the depth and, as a number other than 0, that it is more than grey."""
     bits, colour = _read_header(path)[24:26].ljust(2, b"\0")
-    return decode_pillow(path, "PNG", one_page, stored, deep_colour=bits == 16 and colour != 0)
+    return decode_pillow(path, "PNG", one_page, stored, bits, colour != 0)
 
 
 class Format(NamedTuple):
@@ -103,8 +103,10 @@ def decoding_errors(path: Path, kind: str) -> Iterator[None]:
 
     try:
         yield
-    except (ImageError, MemoryError):
+    except ImageError:
         raise
+    except MemoryError as error:
+        raise out_of_memory(path) from error
     except Image.DecompressionBombError as error:
         raise oversized(path) from error
     except Exception as error:  # a damaged file can make a decoder raise nearly anything

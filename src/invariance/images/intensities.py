@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from invariance.images.pages import ImageError
+from invariance.images.pages import ImageError, Pages
+from invariance.images.transparency import over_background
 
 _WHITE = {np.dtype(bool): 1, np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}
 
@@ -36,7 +37,12 @@ def as_float32(values: np.ndarray, white: int | None = None) -> np.ndarray:
             floats = values.astype(np.float32, order="C", copy=False)
     except FloatingPointError:
         raise ValueError("image values must fit float32 (up to 3.4e38); got larger ones. Rescale them.") from None
-    return floats if white in (None, 1) else floats / np.float32(white)
+    if white in (None, 1):
+        return floats
+    if floats is values or np.may_share_memory(floats, values):
+        return floats / np.float32(white)
+    floats /= np.float32(white)
+    return floats
 
 
 def black_and_white(path: Path, pages: Iterable[np.ndarray]) -> tuple[float, float]:
@@ -69,3 +75,38 @@ def black_and_white(path: Path, pages: Iterable[np.ndarray]) -> tuple[float, flo
 def between(values: np.ndarray, black: float, white: float) -> np.ndarray:
     """Map values linearly to float32 so that black becomes 0 and white 1; all become 0 if these are equal."""
     return as_float32((values.astype(np.float64) - black) / (white - black or 1.0))
+
+
+def in_unit_range(pages: Pages, extremes: tuple[float, float] | None) -> np.ndarray:
+    """Scale pages to float32 in [0, 1] and lay transparent ones over the background.
+
+    Parameters
+    ----------
+    pages : Pages
+    extremes : tuple of two float or None
+        The values that become 0 and 1 where `pages.white` is None, as `black_and_white` finds them.
+
+    Returns
+    -------
+    images : ndarray of shape (pages, h, w) or (pages, h, w, c), float32
+        Without opacity.
+    """
+    if pages.white is None:
+        colours = between(pages.colours, *(extremes or (0.0, 1.0)))
+    else:
+        colours = as_float32(pages.colours, pages.white)
+    if pages.alpha is None:
+        return colours
+    opacity = _opacity(pages)
+    if (opacity == 1).all():
+        return colours
+    grey = colours.ndim == 3
+    composite = over_background(colours[..., None] if grey else colours, opacity, pages.alpha == "premultiplied")
+    return composite[..., 0] if grey else composite
+
+
+def _opacity(pages: Pages) -> np.ndarray:
+    """Return the last channel as float32 in [0, 1]; integers are opaque at the largest value of their dtype."""
+    stored = pages.values[..., -1]
+    opaque = np.iinfo(stored.dtype).max if stored.dtype.kind in "iu" else None
+    return as_float32(stored, opaque)

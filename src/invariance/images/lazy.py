@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from invariance.images.decoding import decoding_errors, is_tiff
-from invariance.images.intensities import as_float32, between, black_and_white
+from invariance.images.intensities import black_and_white, in_unit_range
 from invariance.images.layout import Layout
 from invariance.images.reading import read_stack
 from invariance.images.tiff_pages import TiffPages
@@ -89,7 +89,8 @@ def open_stack(path: str | os.PathLike) -> LazyStack:
     if is_tiff(path):
         with decoding_errors(path, "TIFF"):
             pages = TiffPages(path)
-        if pages.are_separable:
+            separable = pages.are_separable
+        if separable:
             return _stack_of(pages)
         layout = pages.layout
     stack = read_stack(path)
@@ -99,11 +100,16 @@ def open_stack(path: str | os.PathLike) -> LazyStack:
 def _stack_of(pages: TiffPages) -> LazyStack:
     """Make the stack of a TIFF whose pages can be read one at a time."""
     n_pages, first = pages.layout.n_pages, pages[0]
+    extremes = None
     if first.white is None:
-        extremes = black_and_white(pages.path, (pages[number].values for number in range(n_pages)))
+        extremes = black_and_white(pages.path, (pages[number].colours for number in range(n_pages)))
+    # One white for all pages: the stated one only if no page holds more.
+    white = first.white
+    if pages.stated_white is not None and white is not None:
+        largest = max(int(pages[number].colours.max()) for number in range(n_pages))
+        white = pages.stated_white if largest <= pages.stated_white else white
 
     def read(number: int) -> np.ndarray:
-        values, white = pages[number]
-        return (between(values, *extremes) if white is None else as_float32(values, white))[0]
+        return in_unit_range(pages[number]._replace(white=white), extremes)[0]
 
-    return LazyStack(pages.path, (n_pages, *first.values.shape[1:]), pages.layout, read)
+    return LazyStack(pages.path, (n_pages, *first.colours.shape[1:]), pages.layout, read)

@@ -22,10 +22,20 @@ class Pages(NamedTuple):
     values : ndarray of shape (pages, h, w) or (pages, h, w, c)
     white : int or None
         The value that means white; None if the file format does not define it.
+    alpha : {"straight", "premultiplied"} or None, default=None
+        Whether the last channel is the opacity, and whether the colours have been multiplied by it; None without.
     """
 
     values: np.ndarray
     white: int | None
+    alpha: str | None = None
+
+    @property
+    def colours(self) -> np.ndarray:
+        """The values without opacity; a single channel loses its axis."""
+        if self.alpha is None:
+            return self.values
+        return self.values[..., 0] if self.values.shape[-1] == 2 else self.values[..., :-1]
 
     def turned(self, orientation: int) -> "Pages":
         """Turn pages upright, given the orientation tag that says how the camera was held."""
@@ -39,7 +49,7 @@ def stack_pages(path: Path, pages: list[np.ndarray]) -> np.ndarray:
     for page in pages:
         if page.shape != pages[0].shape:
             raise unequal_pages(path, pages[0].shape, page.shape)
-    return np.stack(pages)
+    return pages[0][None] if len(pages) == 1 else np.stack(pages)
 
 
 def check_page_count(path: Path, n_pages: int, one_page: bool) -> None:
@@ -67,3 +77,8 @@ def oversized(path: Path) -> ImageError:
         f"image '{path}' would unpack to more pixels than is safe (a decompression bomb?). "
         f"If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS."
     )
+
+
+def out_of_memory(path: Path) -> ImageError:
+    """Return the error for an image that is larger than the memory that is left."""
+    return ImageError(f"image '{path}' needs more memory than there is. Shrink it or cut it into parts.")

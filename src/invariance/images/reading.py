@@ -5,23 +5,27 @@ from pathlib import Path
 
 import numpy as np
 
+from invariance._core.checks import check_choice
 from invariance.images.decoding import SUFFIXES, decode
-from invariance.images.intensities import as_float32, between, black_and_white
-from invariance.images.pages import ImageError, Pages
+from invariance.images.intensities import black_and_white, in_unit_range
+from invariance.images.pages import ImageError, Pages, out_of_memory
 
 
-def read_image(path: str | os.PathLike) -> np.ndarray:
+def read_image(path: str | os.PathLike, *, alpha: str = "composite") -> np.ndarray:
     """Read one image.
 
-    Palettes become RGB or RGBA (grey if all their colours are), CMYK becomes RGB, 1-bit images become grey, and the
-    orientation tag is applied. Values are divided by the white of the file: 1, 255, 65535, or `2**b - 1` for a TIFF of
-    b <= 16 bits. Floats in [0, 1] are not scaled. Signed and 32-bit integers and other floats (a micrograph in
-    electrons, a height map) have no agreed white: they are mapped linearly, the smallest value of the file to 0 and the
-    largest to 1, so their absolute level is lost.
+    Palettes become RGB (grey if all their colours are), CMYK becomes RGB, 1-bit images become grey, and the
+    orientation tag is applied. Values are divided by the white of the file: 1, 255, 65535, `2**b - 1` for a TIFF of
+    b <= 16 bits, or the white that a TIFF states (a camera of 12 bits whose values are stored in 16). Floats in [0, 1]
+    are not scaled. Signed and 32-bit integers and other floats (a micrograph in electrons, a height map) have no agreed
+    white: they are mapped linearly, the smallest value of the file to 0 and the largest to 1, so their absolute level
+    is lost. Transparent images are laid over white.
 
     Parameters
     ----------
     path : str or path-like
+    alpha : {"composite", "keep"}, default="composite"
+        Whether a transparent image is laid over white, or its opacity is kept as the last channel.
 
     Returns
     -------
@@ -31,10 +35,15 @@ def read_image(path: str | os.PathLike) -> np.ndarray:
     Raises
     ------
     ImageError
-        If the file is missing, damaged, of an unknown format, or has several pages.
+        If the file is missing, damaged, of an unknown format, has several pages, or would take more than 2 GB of memory
+        to read (estimated as 3 times its bytes as stored, and per value 4 bytes, 12 if it is transparent, 28 if its
+        white is not agreed).
     """
     path = Path(path)
-    return _in_unit_range(path, decode(path, one_page=True, stored=False))[0]
+    pages = decode(path, one_page=True, stored=False)
+    if check_choice("alpha", alpha, ("composite", "keep")) == "keep":
+        pages = pages._replace(alpha=None)
+    return _in_unit_range(path, pages)[0]
 
 
 def read_stack(path: str | os.PathLike) -> np.ndarray:
@@ -47,7 +56,7 @@ def read_stack(path: str | os.PathLike) -> np.ndarray:
     Returns
     -------
     stack : ndarray of shape (pages, h, w) or (pages, h, w, c), float32
-        In [0, 1], as in `read_image`, with the same mapping for all pages.
+        In [0, 1], as in `read_image`, with the same mapping for all pages; transparent pages are laid over white.
     """
     path = Path(path)
     return _in_unit_range(path, decode(path, one_page=False, stored=False))
@@ -63,7 +72,8 @@ def read_mask(path: str | os.PathLike) -> np.ndarray:
     Returns
     -------
     mask : ndarray of shape (h, w), integer
-        The integers of the file, never scaled; the indices of a palette image.
+        The integers of the file as stored, never scaled, inverted or laid over a background; the indices of a palette
+        image.
     """
     path = Path(path)
     return _labels(path, decode(path, one_page=True, stored=True).values)[0]
@@ -121,10 +131,12 @@ def check_folder(folder: str | os.PathLike) -> Path:
 
 
 def _in_unit_range(path: Path, pages: Pages) -> np.ndarray:
-    """Scale pages to float32 in [0, 1]."""
-    if pages.white is not None:
-        return as_float32(pages.values, pages.white)
-    return between(pages.values, *black_and_white(path, [pages.values]))
+    """Scale pages to float32 in [0, 1], without opacity."""
+    try:
+        extremes = black_and_white(path, [pages.colours]) if pages.white is None else None
+        return in_unit_range(pages, extremes)
+    except MemoryError as error:
+        raise out_of_memory(path) from error
 
 
 def _labels(path: Path, values: np.ndarray) -> np.ndarray:

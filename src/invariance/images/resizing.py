@@ -6,6 +6,7 @@ import numpy as np
 
 from invariance._core.checks import check_choice, check_count
 from invariance.images.intensities import as_float32
+from invariance.images.transparency import without_alpha
 
 RULES = ("crop", "pad", "stretch")
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601, as in Pillow and OpenCV
@@ -101,7 +102,7 @@ def to_grey(image: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     image : ndarray of shape (h, w) or (h, w, c)
-        With 1 to 4 channels; RGB is weighted as in Rec. 601, alpha (c = 2 or 4) is ignored.
+        With 1 to 4 channels; RGB is weighted as in Rec. 601. With alpha (c = 2 or 4) it is laid over white first.
 
     Returns
     -------
@@ -112,7 +113,8 @@ def to_grey(image: np.ndarray) -> np.ndarray:
         return image
     if image.shape[2] > 4:
         raise ValueError(f"image must have 1 to 4 channels to become grey; got {image.shape[2]}. Select some first.")
-    return image[..., 0] if image.shape[2] < 3 else image[..., :3] @ _LUMA
+    image = without_alpha(image)
+    return image[..., 0] if image.shape[2] < 3 else image @ _LUMA
 
 
 def stretch(image: np.ndarray, height: int, width: int) -> np.ndarray:

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from invariance.images.intensities import white_of
-from invariance.images.pages import ORIENTATION_TAG, Pages, check_page_count, oversized, unequal_pages, zero_size
-from invariance.images.raster import decode_opencv, decode_pillow
+from invariance.images.memory import check_memory
+from invariance.images.pages import (
+    ORIENTATION_TAG,
+    ImageError,
+    Pages,
+    check_page_count,
+    oversized,
+    unequal_pages,
+    zero_size,
+)
+from invariance.images.raster import decode_opencv, decode_pillow, narrow
+from invariance.images.significant_bits import stated_white
 
 if TYPE_CHECKING:
     import tifffile
@@ -17,6 +27,8 @@ if TYPE_CHECKING:
 _MINISWHITE, _MINISBLACK, _RGB, _PALETTE = range(4)  # photometric interpretations
 _COMPRESSIONS = (1, 8, 32773, 32946, 34925)  # none, deflate, packbits, old deflate, lzma
 _FLOAT_PREDICTOR = 3
+_PREMULTIPLIED, _STRAIGHT = 1, 2  # kinds of extra samples; others are further channels
+_ALPHAS = {_PREMULTIPLIED: "premultiplied", _STRAIGHT: "straight"}
 
 # tifffile logs what it finds in damaged files; the error raised by `decode` says it in one line.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
@@ -42,15 +54,57 @@ def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
     with tifffile.TiffFile(path) as file:
         series = find_series(path, file)
         page = series.keyframe
+        n_pages = math.prod(series.shape[axis] for axis in page_axes(series.axes))
+        if one_page and n_pages == 1:
+            size = page.imagelength, page.imagewidth
+            n_channels = series.size // math.prod(size)
+            check_memory(path, size, n_channels, np.dtype(series.dtype), bool(_alpha(n_channels, page)))
+        white = None if stored else find_stated_white(file, series)
         if reads_by_itself(page):
-            check_page_count(path, math.prod(series.shape[axis] for axis in page_axes(series.axes)), one_page)
-            return upright_pages(series.asarray(), series, stored)
-        deep_colour = page.samplesperpixel > 1 and page.bitspersample > 8
-    if not deep_colour:
-        return decode_pillow(path, "TIFF", one_page, stored)
-    values = decode_opencv(path)
-    check_page_count(path, len(values), one_page)
-    return Pages(values, white_of(values.dtype))
+            check_page_count(path, n_pages, one_page)
+            return _with_white(upright_pages(series.asarray(), series, stored), white)
+    if _needs_opencv(page):
+        values = decode_opencv(path)
+        check_page_count(path, len(values), one_page)
+        return _with_white(
+            Pages(values, white_of(values.dtype), None if stored else _alpha(_count_channels(values), page)), white
+        )
+    pages = decode_pillow(path, "TIFF", one_page, stored)
+    return _with_white(_photometric_of_pillow(pages, page, stored), white)
+
+
+def _needs_opencv(page: "tifffile.TiffPage") -> bool:
+    """Whether Pillow would reduce colour to 8 bits, or drop a fourth channel that is not stated to be opacity."""
+    is_deep = page.samplesperpixel > 1 and page.bitspersample > 8
+    further = page.photometric == _RGB and page.samplesperpixel > 3
+    return is_deep or (further and not set(page.extrasamples) & set(_ALPHAS))
+
+
+def find_stated_white(file: "tifffile.TiffFile", series: "tifffile.TiffPageSeries") -> int | None:
+    """Return the value of white that the metadata state, or None; inverted greys and palettes have their own."""
+    return stated_white(file, series) if series.keyframe.photometric in (_MINISBLACK, _RGB) else None
+
+
+def _with_white(pages: Pages, white: int | None) -> Pages:
+    """Take the stated white, unless values beyond it show that the statement is wrong."""
+    return pages if white is None or pages.colours.max() > white else pages._replace(white=white)
+
+
+def _photometric_of_pillow(pages: Pages, page: "tifffile.TiffPage", stored: bool) -> Pages:
+    """Undo or add what Pillow does by itself: it inverts white-is-zero greys of up to 8 bits, but not those of 16.
+
+    Stored values also lose the factor by which it widens 2 and 4 bits to 8.
+    """
+    values = pages.values
+    if page.photometric == _MINISWHITE and values.dtype.kind in "bu" and page.samplesperpixel == 1:
+        inverted_by_pillow = values.dtype.itemsize == 1
+        if stored == inverted_by_pillow:
+            values = ~values
+    if stored and values.dtype == np.uint8 and page.photometric in (_MINISWHITE, _MINISBLACK):
+        values = narrow(values, page.bitspersample)
+    # Pillow divides premultiplied colours by their opacity, so that what it calls opacity is always straight.
+    alpha = pages.alpha if stored or _alpha(_count_channels(values), page) else None
+    return pages._replace(values=values, alpha=alpha)
 
 
 def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeries":
@@ -62,6 +116,11 @@ def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeri
     first, page = series[0], series[0].keyframe
     if first.size == 0:
         raise zero_size(path, page.imagelength, page.imagewidth)
+    if isinstance(page.bitspersample, tuple):
+        raise ImageError(
+            f"image '{path}' has channels of different depths ({', '.join(map(str, page.bitspersample))} bits), "
+            f"which cannot be read. Export it again with one depth."
+        )
     if len(series) > 1:
         raise unequal_pages(path, first.shape, series[1].shape)
     if first.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
@@ -73,7 +132,23 @@ def upright_pages(values: np.ndarray, series: "tifffile.TiffPageSeries", stored:
     """Turn values of a series, or of a part of it with the same axes, into upright pages; `stored` as in `decode`."""
     values = _pages_first(values, series.axes)
     pages = Pages(values, None) if stored else _colours(values, series.keyframe)
+    if not stored:
+        pages = pages._replace(alpha=_alpha(_count_channels(pages.values), series.keyframe))
     return pages.turned(orientation_of(series.keyframe))
+
+
+def _alpha(n_channels: int, page: "tifffile.TiffPage") -> str | None:
+    """Tell what kind of opacity the last channel is, if the file says so and it is the only extra sample."""
+    n_colours = {_MINISBLACK: 1, _RGB: 3}.get(page.photometric)
+    extra = tuple(page.extrasamples) or (_STRAIGHT,)  # OpenCV writes opacity without saying so
+    if n_channels != page.samplesperpixel or len(extra) != 1 or n_channels - 1 != n_colours:
+        return None
+    return _ALPHAS.get(int(extra[0]))
+
+
+def _count_channels(values: np.ndarray) -> int:
+    """Return the number of channels of pages."""
+    return values.shape[-1] if values.ndim == 4 else 1
 
 
 def orientation_of(page: "tifffile.TiffPage") -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from invariance.images.decoding import decoding_errors
 from invariance.images.layout import read_layout
 from invariance.images.pages import Pages
-from invariance.images.tiff import find_series, page_axes, reads_by_itself, upright_pages
+from invariance.images.tiff import find_series, find_stated_white, page_axes, reads_by_itself, upright_pages
 
 
 class TiffPages:
@@ -28,6 +28,7 @@ class TiffPages:
         with tifffile.TiffFile(path) as self.file:
             self.series = find_series(path, self.file)
             self.layout = read_layout(self.file, self.series)
+            self.stated_white = find_stated_white(self.file, self.series)
             self._offset = self.series.dataoffset  # None unless all values lie in the file as in memory
 
     @property

@@ -12,6 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from invariance._core.checks import check_count
 from invariance.images.intensities import as_float32
+from invariance.images.intensity_range import watch_range
+from invariance.images.transparency import without_alpha
 
 MAX_CHANNELS = 4
 # What resampling may add to values in [0, 1] by rounding.
@@ -26,8 +28,9 @@ def validate_images(
     Parameters
     ----------
     estimator : BaseEstimator
-        With `reset`, its `n_features_in_` (the number of values per image), `image_shape_` and, if X has column names,
-        `feature_names_in_` are set; without, X is compared with them.
+        With `reset`, its `n_features_in_` (the number of values per image), `image_shape_`, `intensity_range_` and, if
+        X has column names, `feature_names_in_` are set; without, X is compared with them. Another range of intensities
+        is a warning, everything else an error.
     X : array-like or list of array-likes
         Images (n, h, w) or (n, h, w, c) with 1 to 4 channels, a list of equally large images, or flat rows (n, d),
         also as a data frame. A single channel loses its axis. uint8 is divided by 255, uint16 by 65535; floats are not
@@ -58,6 +61,7 @@ def validate_images(
         _compare_with_fitted(estimator, shape, reset, flat=stated is None)
     if reset:
         estimator.image_shape_ = shape
+    watch_range(estimator, X, reset=reset)
     return as_float32(X).reshape(len(X), *shape)
 
 
@@ -102,7 +106,7 @@ def check_image(image: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (h, w) or (h, w, 3), float32
-        The image without alpha; a single channel loses its axis.
+        The image, laid over white if it is transparent; a single channel loses its axis.
     """
     image = as_float32(image)
     n_channels = image.shape[2] if image.ndim == 3 else 1
@@ -115,7 +119,7 @@ def check_image(image: Any) -> np.ndarray:
         raise ValueError("image must hold finite values; got NaN or infinity. Replace them.")
     if n_channels == 1:
         return image.reshape(image.shape[:2])
-    return np.ascontiguousarray(image[..., :3])
+    return np.ascontiguousarray(without_alpha(image))
 
 
 def check_range(image: np.ndarray) -> np.ndarray:

@@ -1,13 +1,14 @@
 """Compiled loops of the jungles; each has its plain twin in tests/reference.py."""
 
-import numba
 import numpy as np
+
+from invariance._core.compilation import compiled
 
 # Below this a class weight is what rounding leaves of 0; weights have mean 1.
 NO_WEIGHT = 1e-12
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def largest_rows(responses, best, winners):
     """Find the largest of the T responses (T, n) of every sample, and the member that gave it."""
     n_members, n_samples = responses.shape
@@ -21,7 +22,7 @@ def largest_rows(responses, best, winners):
                 winners[i] = t
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def add_rows_by_winner(coordinates, winners, first_member, residuals, sums):
     """Add residual * row to sums[winner - first_member] for the rows (n, r) whose winner belongs to `sums` (T_p, r)."""
     n_samples, rank = coordinates.shape
@@ -33,7 +34,7 @@ def add_rows_by_winner(coordinates, winners, first_member, residuals, sums):
                 sums[member, j] += residuals[i] * coordinates[i, j]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, min_samples):
     """Find the cut of ascending values with the largest information gain: (threshold, gain); gain -1 without any cut.
 
@@ -69,7 +70,7 @@ def best_threshold(sorted_values, sorted_codes, sorted_weights, n_classes, min_s
     return threshold, best_gain
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _x_log_x(x):
     """Compute x log x; weights that are 0 up to rounding give 0."""
     return x * np.log(x) if x > NO_WEIGHT else 0.0

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from invariance.images import encode_labels
+from invariance._core.checks import check_choice
+from invariance.images import SCALES, comparing_once, encode_labels, watch_range
 from invariance.methods.method import Method, Plan, Treatment
 from invariance.methods.preparation import (
     MAX_SIDE,
@@ -39,6 +40,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         Φ, what does not matter; None leaves it to the method. `plan` says what the method does with each part.
     max_side : int, default=320
         Images with a longer side are shrunk.
+    scale : {"dtype", "image", "percentile"}, default="dtype"
+        How intensities are scaled, see `invariance.images.rescale`: by the dtype, or every image by its own extremes or
+        percentiles, so that the range in which images are stored does not matter.
     n_jobs : int or None, default=None
         Number of threads.
     random_state : int, RandomState instance or None, default=None
@@ -48,16 +52,22 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     facts_ : Facts
         What was known of the training images.
+    intensity_range_ : dict
+        Dtype and range of the training images; images in another range are classified with a warning, unless `scale`
+        removes the difference.
     model_ : estimator
         The fitted classifier of the method.
     """
 
-    def __init__(self, method=None, transformations=None, max_side=MAX_SIDE, n_jobs=None, random_state=None):
+    def __init__(
+        self, method=None, transformations=None, max_side=MAX_SIDE, n_jobs=None, random_state=None, scale="dtype"
+    ):
         self.method = method
         self.transformations = transformations
         self.max_side = max_side
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.scale = scale
 
     def fit(self, X: Sequence[np.ndarray], y) -> "ImageClassifier":
         """Learn from images.
@@ -73,6 +83,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         """
         method, plan = self._method(), self.plan().check(self.method_name)
         images = check_images(X)
+        check_choice("scale", self.scale, SCALES)
+        watch_range(self, images, reset=True)
         self.classes_, codes = encode_labels(y, len(images))
         self.facts_ = learn_facts(images, codes)
         check_limits(method, self.facts_, self.classes_, codes)
@@ -97,8 +109,11 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         images = check_images(X)
+        if self.scale == "dtype" and self.plan().illumination_width is None:
+            watch_range(self, images, reset=False)
         starts = range(0, len(images), N_TOGETHER)
-        blocks = [self.model_.predict_proba(self.prepare(images[start : start + N_TOGETHER])) for start in starts]
+        with comparing_once():
+            blocks = [self.model_.predict_proba(self.prepare(images[start : start + N_TOGETHER])) for start in starts]
         return np.concatenate(blocks) if blocks else np.empty((0, len(self.classes_)))
 
     def predict(self, X: Sequence[np.ndarray]) -> np.ndarray:
@@ -114,12 +129,12 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         """Return images as the method sees them: squares (n, side, side[, 3]), or a list of any sizes."""
         if self._method().takes_squares:
             return self.squares(X)
-        return self._normalized(as_one_kind(X, self.n_channels_, self.max_side))
+        return self._normalized(as_one_kind(X, self.n_channels_, self.max_side, self.scale))
 
     def squares(self, X: Sequence[np.ndarray]) -> np.ndarray:
         """Return images as methods that compare whole images see them: (n, 32, 32) or (n, 32, 32, 3)."""
         check_is_fitted(self, "facts_")
-        return self._normalized(as_squares(X, SIDE, self.n_channels_))
+        return self._normalized(as_squares(X, SIDE, self.n_channels_, self.scale))
 
     @property
     def method_name(self) -> str:

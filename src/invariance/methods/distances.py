@@ -15,12 +15,12 @@ from invariance.codebooks.kernel import histogram_distances
 from invariance.codebooks.kmeans import find_words, nearest_words
 from invariance.descriptors.maximum_responses import bank_responses, maximize
 from invariance.descriptors.patch_grid import grid_lines, standardize, weber_contrast
-from invariance.methods.preparation import as_one_kind
+from invariance.methods.preparation import as_one_kind, remove_illumination
 from invariance.tradeoff.base import inverse_mean
-from invariance.transformations import LinearStack, TransformationSet
+from invariance.transformations import Illumination, LinearStack, TransformationSet
 from invariance.transformations.operators import alter
-from invariance.transformations.photometric import even_illumination
-from invariance.transformations.steps import Alteration, Member
+from invariance.transformations.sets import split_normalizing
+from invariance.transformations.steps import Member
 
 N_TOGETHER = 4  # members per task
 MAX_SIDE = 160
@@ -40,10 +40,12 @@ def mean_of_border(squares: np.ndarray) -> float:
 def minimum_distances(squares: np.ndarray, phi: TransformationSet, n_jobs: int | None = None) -> np.ndarray:
     """Return the mean (n, n) of min_φ |φx - y|² and min_φ |x - φy|² for all pairs of images (n, h, w) float32.
 
-    Pixels that a geometric φ brings in from outside have the mean grey of the border. Normalized illumination is
-    compared with normalized illumination, never with images as they are.
+    Pixels that a geometric φ brings in from outside have the mean grey of the border. Illumination is normalized first,
+    as by the methods.
     """
-    operators = phi.operators(squares.shape[1:])
+    operators, (light, _) = phi.operators(squares.shape[1:]), split_normalizing(phi)
+    if isinstance(light, Illumination):
+        squares = np.stack([remove_illumination(square, light.width) for square in squares])
     background = np.float32(mean_of_border(squares))
     parts = zip(operators.alterations, operators.stacks, strict=True)
     tasks = [
@@ -59,11 +61,8 @@ def minimum_distances(squares: np.ndarray, phi: TransformationSet, n_jobs: int |
 
 def _minimum_over_some(squares: np.ndarray, background: np.float32, task: tuple[Member, list]) -> np.ndarray:
     alteration, matrices = task
-    normalized = tuple(
-        step for step in alteration if isinstance(step, Alteration) and step.function is even_illumination
-    )
     n, shape = len(squares), squares.shape[1:]
-    moved, fixed = alter(squares, alteration) - background, (alter(squares, normalized) - background).reshape(n, -1)
+    moved, fixed = alter(squares, alteration) - background, (squares - background).reshape(n, -1)
     norms_of_fixed = np.einsum("id,id->i", fixed, fixed)
     minimum = np.full((n, n), np.inf, np.float32)
     for matrix in matrices:

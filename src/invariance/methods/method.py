@@ -16,7 +16,7 @@ from invariance.methods.exhibits import Exhibit
 from invariance.methods.preparation import SIDE, Facts
 from invariance.transformations import Identity, Illumination, TransformationSet
 from invariance.transformations.parsing import format_transformations
-from invariance.transformations.sets import factors_of, parts_of, product_of
+from invariance.transformations.sets import factors_of, parts_of, product_of, split_normalizing
 
 if TYPE_CHECKING:
     from invariance.methods.classifier import ImageClassifier
@@ -208,15 +208,15 @@ class Method(ABC):
         A given Φ replaces the default: nothing is added to it, nothing left out.
         """
         whole = self.default_phi if phi is None else phi
-        factors = factors_of(whole)
+        factors, (normalizing, _) = factors_of(whole), split_normalizing(whole)
         treated = [part for factor in factors for part in self._plan_factor(factor)]
         if phi is not None:
             treated[0] = treated[0]._replace(sentence=treated[0].sentence + self._replaced(whole))
         settled = {id(part.part) for part in treated if part.treatment in SETTLED_BEFORE}
         left = [factor for factor in factors if id(factor) not in settled]
         computed = whole if len(left) == len(factors) else product_of(left)
-        widths = [width for factor in factors if isinstance(factor, Illumination) for width in factor.widths]
-        return Plan(whole, phi is None, tuple(treated), computed, float(min(widths)) if widths else None)
+        width = float(normalizing.width) if isinstance(normalizing, Illumination) else None
+        return Plan(whole, phi is None, tuple(treated), computed, width)
 
     def _plan_factor(self, factor: TransformationSet) -> list[PartPlan]:
         if isinstance(factor, Identity):

@@ -8,14 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.images import as_float32, image_paths, read_class_folder, resize_all, shrink, to_grey
+from invariance.images import (
+    as_float32,
+    image_paths,
+    read_class_folder,
+    rescale,
+    resize_all,
+    shrink,
+    to_grey,
+    without_alpha,
+)
 from invariance.tradeoff import SIDE as SIDE
 from invariance.transformations import normalize_illumination
+from invariance.transformations.photometric import as_intensities
 
 MAX_SIDE = 320  # pixels of the longer side that any method looks at
 MAX_BYTES = 2_000_000_000  # that all images of a folder together may take
 BYTES_PER_PIXEL = 3 * 4
-DEVIATIONS = 6.0  # from black to white of an image with normalized illumination
 
 
 class ImageFolder(NamedTuple):
@@ -112,23 +121,25 @@ def has_colour(image: np.ndarray) -> bool:
     return bool((image[..., 0] != image[..., 1]).any() or (image[..., 1] != image[..., 2]).any())
 
 
-def as_one_kind(images: Sequence[np.ndarray], n_channels: int, max_side: int | None = MAX_SIDE) -> list[np.ndarray]:
-    """Return images as float32 (h, w) or (h, w, 3), shrunk to at most `max_side` pixels per side."""
-    return [shrink(_with_channels(image, n_channels), max_side) for image in images]
+def as_one_kind(
+    images: Sequence[np.ndarray], n_channels: int, max_side: int | None = MAX_SIDE, scale: str = "dtype"
+) -> list[np.ndarray]:
+    """Return images as float32 (h, w) or (h, w, 3), scaled and shrunk to at most `max_side` pixels per side."""
+    return [shrink(_with_channels(rescale(image, scale), n_channels), max_side) for image in images]
 
 
-def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int) -> np.ndarray:
-    """Return images as one float32 array (n, side, side) or (n, side, side, 3), cut from the middle."""
-    return resize_all([_with_channels(image, n_channels) for image in images], (side, side))
+def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int, scale: str = "dtype") -> np.ndarray:
+    """Return images as one float32 array (n, side, side) or (n, side, side, 3), scaled and cut from the middle."""
+    return resize_all([_with_channels(rescale(image, scale), n_channels) for image in images], (side, side))
 
 
 def _with_channels(image: Any, n_channels: int) -> np.ndarray:
-    """Return an image as grey (h, w), or as (h, w, 3) without alpha."""
+    """Return an image as grey (h, w), or as (h, w, 3); transparent images are laid over white."""
     if n_channels == 1:
         return to_grey(image)
     if np.ndim(image) == 2 or image.shape[2] < 3:
         return np.repeat(to_grey(image)[..., None], 3, axis=2)
-    return np.ascontiguousarray(as_float32(image)[..., :3])
+    return np.ascontiguousarray(without_alpha(as_float32(image))[..., :3])
 
 
 def remove_illumination(image: np.ndarray, width: float) -> np.ndarray:
@@ -143,4 +154,4 @@ def remove_illumination(image: np.ndarray, width: float) -> np.ndarray:
         Standard deviation of the blur, in 32nds of the shorter side.
     """
     scaled = width * min(image.shape[:2]) / SIDE
-    return np.clip(0.5 + normalize_illumination(np.asarray(image)[None], scaled)[0] / DEVIATIONS, 0, 1)
+    return as_intensities(normalize_illumination(np.asarray(image)[None], scaled)[0])

@@ -13,6 +13,7 @@ from invariance.report import Report, image_grid_figure, orbit_figure
 from invariance.report.advice_figures import advice_figure
 from invariance.report.figures import RED, pick_evenly
 from invariance.transformations.parsing import parse_transformations
+from invariance.transformations.photometric import normalize_intensities
 
 MAX_VERSIONS = 16
 MAX_EXAMPLES = 8
@@ -91,7 +92,8 @@ def _show_orbits(report: Report, advice: Advice, images: Sequence[np.ndarray]) -
     if not advice.advised.parts:
         return
     square = as_squares([images[advice.rows[0]]], SIDE, 1)
-    versions = parse_transformations(advice.text).operators(square.shape[1:]).apply(square)[0]
+    phi = parse_transformations(advice.text)
+    versions = phi.operators(square.shape[1:]).apply(normalize_intensities(square, phi))[0]
     chosen = pick_evenly(len(versions), MAX_VERSIONS)
     report.section("What counts as the same").figure(
         orbit_figure(versions[chosen], numbers=chosen.tolist()),

@@ -113,7 +113,7 @@ def winners_figure(model: Any, images: np.ndarray, filter_index: int = 0) -> Fig
     responses = orbits.responses(dag.filters[dag.feature[node]])
     winners = dag.members[responses.argmax(axis=0)]
     operators = model.reduced_.phi.operators(images.shape[1:])
-    versions = operators.apply(images)[np.arange(len(images)), winners]
+    versions = operators.apply(model.reduced_.phi.normalize(images))[np.arange(len(images)), winners]
     titles = [
         *[f"image {i}" for i in range(len(images))],
         *[textwrap.fill(describe_member(operators.members[t]), TITLE_WIDTH) for t in winners],

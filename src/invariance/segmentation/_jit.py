@@ -1,7 +1,8 @@
 """Compiled loops of the segmentation; each has its plain twin in tests/reference.py."""
 
-import numba
 import numpy as np
+
+from invariance._core.compilation import compiled
 
 # Columns processed together, so that their masks and features stay in the fastest cache.
 GROUP = 512
@@ -14,7 +15,7 @@ DE_BRUIJN = np.array([
 # fmt: on
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def add_trees(features, first_test, feature, threshold, kept, first_leaf, value, scores):
     """Add to scores (n,) the value of the leaf that every column of features (F, n) float32 reaches in every tree.
 

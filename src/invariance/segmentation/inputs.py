@@ -1,14 +1,19 @@
 """Validation of the input of a segmenter: images of any sizes, grey or colour, single or in stacks, with masks."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core.checks import check_count
 from invariance.segmentation.sampling import count_labels
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import StandardImage, prepare_image
+from invariance.transformations import TransformationSet
 
 # Gradients need two pixels per side.
 MIN_SIDE = 2
+# More values in the masks are hardly classes: masks saved as JPEG have about fifty, numbered objects hundreds.
+MAX_CLASSES = 32
 
 
 class Labelled(NamedTuple):
@@ -35,7 +40,15 @@ class Labelled(NamedTuple):
     n_channels: int
 
 
-def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labelled:
+def pair_up(
+    images: Any,
+    masks: Any,
+    unlabelled: Any,
+    standardize: bool,
+    phi: TransformationSet | None = None,
+    scale: str = "dtype",
+    max_classes: int = MAX_CLASSES,
+) -> Labelled:
     """Pair the images and masks given to `fit`; raise ValueError naming what does not fit together."""
     pairs = [pair for index, *both in _enumerate_pairs(images, masks) for pair in _split_stack(index, *both)]
     n_channels = [_count_channels(image) for image, _ in pairs]
@@ -45,8 +58,8 @@ def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labe
                 f"images must have the same number of channels; got {n_channels[0]} and, at number {index}, {number}. "
                 f"Convert one of them."
             )
-    values = np.unique(np.concatenate([np.unique(mask) for _, mask in pairs]))
-    classes = values if unlabelled is None else values[values != unlabelled]
+    classes = find_classes([mask for _, mask in pairs], unlabelled)
+    check_class_count(classes, max_classes)
     if len(classes) == 0:
         raise ValueError(
             f"no pixel is labelled: all pixels of the masks are {unlabelled!r}, the unlabelled value. Label some."
@@ -57,8 +70,30 @@ def pair_up(images: Any, masks: Any, unlabelled: Any, standardize: bool) -> Labe
         )
     kept = [(image, mask) for image, mask in pairs if unlabelled is None or (mask != unlabelled).any()]
     kept_masks = [mask for _, mask in kept]
-    standard = [StandardImage(image, standardize) for image, _ in kept]
+    standard = [prepare_image(image, standardize, phi, scale) for image, _ in kept]
     return Labelled(standard, kept_masks, classes, count_labels(kept_masks, classes), n_channels[0])
+
+
+def find_classes(masks: Sequence[np.ndarray], unlabelled: Any) -> np.ndarray:
+    """Return the sorted values of the labelled pixels of masks."""
+    values = np.unique(np.concatenate([np.unique(mask) for mask in masks]))
+    return values if unlabelled is None else values[values != unlabelled]
+
+
+def check_class_count(classes: np.ndarray, max_classes: int, name: str = "the masks") -> None:
+    """Refuse more classes than are plausible, saying how many there are and what they probably are."""
+    if len(classes) <= check_count("max_classes", max_classes, at_least=2):
+        return
+    shown = ", ".join(map(str, classes[:4].tolist()))
+    steps = np.diff(classes.astype(object))
+    if (steps == 1).all():
+        likely = "They are probably numbers of objects: give all objects of a class the same value."
+    else:
+        likely = "They are probably greys of a lossy or resized image: export masks as PNG or TIFF, without smoothing."
+    raise ValueError(
+        f"{name} hold {len(classes)} classes ({shown}, ..., {classes[-1]}); at most {max_classes} are expected. "
+        f"{likely} If all are classes, set max_classes={len(classes)} (--max-classes)."
+    )
 
 
 def check_image(image: Any, n_channels: int) -> Any:

@@ -13,20 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
+from invariance.images import SCALES, watch_range
 from invariance.jungles import InvariantFeatures
 from invariance.jungles.final_estimators import make_final_estimator
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
 from invariance.segmentation.estimators import MakeEstimator
-from invariance.segmentation.inputs import Labelled, check_image, is_stack, pair_up
+from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
 from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
 from invariance.segmentation.sampling import Pixels, draw_pixels, make_folds
-from invariance.segmentation.standard import StandardImage
+from invariance.segmentation.standard import prepare_image
 from invariance.segmentation.windows import N_SCALES, WindowResponses
-from invariance.transformations import Rotations
+from invariance.transformations import Rotations, TransformationSet
+from invariance.transformations.sets import split_normalizing
 
 # What patch_size=None compares, and what it falls back to.
 PATCH_SIZES, DEFAULT_PATCH_SIZE = (15, 23, 31, 47), 31
@@ -45,7 +47,8 @@ class JungleSegmenter(BaseEstimator):
     Parameters
     ----------
     transformations : TransformationSet or None, default=None
-        What does not matter to the learned filters. None means `Rotations(16)`.
+        What does not matter to the learned filters. None means `Rotations(16)`. With `Illumination` as a factor, whole
+        images are normalized first, which takes a copy of each in memory.
     patch_size : int or None, default=31
         Side of a patch in pixels, odd; patches are also seen at half resolution, twice as large. None compares several
         sizes on held-out pixels.
@@ -58,7 +61,8 @@ class JungleSegmenter(BaseEstimator):
     unlabelled : int or None, default=None
         The value of unlabelled pixels in the masks. None means that all pixels are labelled.
     standardize : bool, default=True
-        Whether every channel of an image is scaled to mean 0 and standard deviation 1.
+        Whether every channel of an image is scaled to mean 0 and standard deviation 1; then the range in which images
+        are stored does not matter.
     n_pseudo_labels : int, default=5_000
         With fewer labelled pixels than this, filters are learned from this many, adding unlabelled pixels whose class
         a first model is certain of. 0 uses labelled pixels only.
@@ -81,6 +85,11 @@ class JungleSegmenter(BaseEstimator):
         Number of parallel jobs; -1 uses all processors. It does not change the result.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed for reproducible results.
+    scale : {"dtype", "image", "percentile"}, default="dtype"
+        How intensities are scaled before anything else, see `invariance.images.rescale`: by the dtype, or every image
+        by its own extremes, or by its percentiles, so that a few very bright pixels do not matter.
+    max_classes : int, default=32
+        More classes in the masks are an error: they are probably numbers of objects, or greys of a lossy image.
 
     Attributes
     ----------
@@ -90,6 +99,9 @@ class JungleSegmenter(BaseEstimator):
         Number of labelled pixels of each class.
     n_channels_ : int
         Number of channels of an image.
+    intensity_range_ : dict
+        Dtype and range of the training images; without `standardize`, images in another range are labelled with a
+        warning.
     patch_size_ : int
         Side of a patch in pixels.
     features_ : InvariantFeatures
@@ -128,6 +140,8 @@ class JungleSegmenter(BaseEstimator):
         warm_start=False,
         n_jobs=None,
         random_state=None,
+        scale="dtype",
+        max_classes=MAX_CLASSES,
     ):
         self.transformations = transformations
         self.patch_size = patch_size
@@ -146,6 +160,8 @@ class JungleSegmenter(BaseEstimator):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.scale = scale
+        self.max_classes = max_classes
 
     def fit(self, X: Any, y: Any) -> "JungleSegmenter":
         """Learn from images and their masks.
@@ -164,7 +180,9 @@ class JungleSegmenter(BaseEstimator):
             The fitted segmenter.
         """
         rng, n_rounds = make_rng(self.random_state), check_count("n_rounds", self.n_rounds)
-        labelled = pair_up(X, y, self.unlabelled, self.standardize)
+        scale = check_choice("scale", self.scale, SCALES)
+        labelled = pair_up(X, y, self.unlabelled, self.standardize, self._phi(), scale, self.max_classes)
+        watch_range(self, X, reset=True)
         pixels = self._draw(labelled, rng)
         keep_filters = self.warm_start and hasattr(self, "features_")
         if keep_filters:
@@ -264,10 +282,11 @@ class JungleSegmenter(BaseEstimator):
         n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
         examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, self._estimator_maker(rng), rng, self.n_jobs)
         seed = int(rng.integers(2**31))
+        _, phi = split_normalizing(self._phi())  # the images are normalized already
 
         def make_filters(size: int, n_examples: int) -> InvariantFeatures:
             return InvariantFeatures(
-                DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations,
+                phi,
                 n_jungles=self.n_jungles,
                 extremes="both",
                 max_depth=self.max_depth,
@@ -302,9 +321,15 @@ class JungleSegmenter(BaseEstimator):
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
         return lambda n_samples: make_final_estimator(self.final_estimator, n_samples, seed, n_trees)
 
+    def _phi(self) -> TransformationSet:
+        return DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations
+
     def _predict_image(self, image: Any) -> np.ndarray:
         """Predict the probabilities (h, w, K) of one image."""
-        image = StandardImage(check_image(image, self.n_channels_), self.standardize)
+        image = check_image(image, self.n_channels_)
+        if not self.standardize and self.scale == "dtype":
+            watch_range(self, [image], reset=False)
+        image = prepare_image(image, self.standardize, self._phi(), self.scale)
         return predict_maps(self._description(), self.final_estimators_, image, len(self.classes_), self.n_jobs)
 
     def _description(self) -> Description:

@@ -4,14 +4,30 @@ Sections of one stack differ in brightness and contrast, so that a model general
 itself. Values are converted as they are read, so that a memory-mapped image stays on disk.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
 from invariance.images import as_float32
+from invariance.images.scaling import find_extremes
+from invariance.transformations import TransformationSet
+from invariance.transformations.sets import split_normalizing
 
 # Memory of the strips in which mean and standard deviation are measured.
 STRIP_BYTES = 32 * 2**20
+MAX_GRID_VALUES = 4_000_000  # of which percentiles are taken
+
+
+def prepare_image(
+    image: Any, standardize: bool, phi: TransformationSet | None, scale: str = "dtype"
+) -> "StandardImage":
+    """Return the view of an image (h, w) or (h, w, c); if Φ normalizes images, of a normalized copy in memory."""
+    normalizing, _ = split_normalizing(phi)
+    if normalizing is None:
+        return StandardImage(image, standardize, scale)
+    normalized = normalizing.normalize(StandardImage(image, False, scale)[:, :][None])[0]
+    return StandardImage(normalized, standardize)
 
 
 class StandardImage:
@@ -23,11 +39,16 @@ class StandardImage:
         An image of any real dtype; it may be memory-mapped.
     standardize : bool
         Whether to use the mean and standard deviation of every channel, or 0 and 1.
+    scale : {"dtype", "image", "percentile"}, default="dtype"
+        How intensities are scaled before that, see `invariance.images.rescale`.
     """
 
-    def __init__(self, image: Any, standardize: bool):
+    def __init__(self, image: Any, standardize: bool, scale: str = "dtype"):
         self.image = image
         self.shape = (*image.shape[:2], 1 if len(image.shape) == 2 else image.shape[2])
+        self._extremes: tuple[np.float32, np.float32] | None = None
+        if scale != "dtype":
+            self._extremes = self._find_extremes(scale)
         mean, deviation = self._measure()
         self.mean = mean if standardize else np.zeros_like(mean)
         self.deviation = deviation if standardize else np.ones_like(deviation)
@@ -41,7 +62,21 @@ class StandardImage:
         if part.dtype.kind not in "biuf":
             raise ValueError(f"images must hold real numbers; got {part.dtype}. Convert them.")
         part = as_float32(part)
+        if self._extremes is not None:
+            low, high = self._extremes
+            part = np.clip((part - low) / ((high - low) or np.float32(1)), 0, 1)
         return part.reshape(*part.shape[:2], self.shape[2])
+
+    def _find_extremes(self, scale: str) -> tuple[np.float32, np.float32]:
+        """Find the values that become 0 and 1; percentiles in a regular grid of the pixels of a large image."""
+        height, width, n_channels = self.shape
+        step = 1 if scale == "image" else max(1, math.isqrt(height * width * n_channels // MAX_GRID_VALUES))
+        n_rows = height if scale != "image" else max(1, STRIP_BYTES // (8 * width * n_channels))
+        parts = [
+            find_extremes(self._floats((slice(top, top + n_rows, step), slice(None, None, step))), scale)
+            for top in range(0, height, n_rows)
+        ]
+        return min(low for low, _ in parts), max(high for _, high in parts)
 
     def _measure(self) -> tuple[np.ndarray, np.ndarray]:
         """Measure mean and standard deviation of every channel strip by strip; refuse NaN and infinity."""

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy import fft, ndimage
 
+from invariance._core.caching import ArrayCache
 from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
 
@@ -19,6 +20,9 @@ N_SCALES = 2
 # Pixels whose responses to all filters and members are computed at once, and bytes of patches cut at once.
 CHUNK = 512
 PATCH_BYTES = 64 * 2**20
+# Bytes of the spectra that are kept, one array per size of tile: small images have tiles of their own size. Those of
+# tiles of 256 pixels and patches of 31 take 54 MB per channel.
+SPECTRA_BYTES = 256 * 2**20
 
 
 def window_reach(size: int) -> int:
@@ -49,7 +53,7 @@ class WindowResponses:
         self.filters = filters
         self.size = size
         self.n_channels = n_channels
-        self._spectra: dict[int, np.ndarray] = {}
+        self._spectra = ArrayCache(SPECTRA_BYTES)
 
     def at(self, image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Compute responses (n, F) of some pixels from their patches."""
@@ -111,11 +115,13 @@ class WindowResponses:
 
     def _kernel_spectra(self, side: int) -> np.ndarray:
         """Compute the conjugate spectra (r, c, side, side // 2 + 1) of the kernels, whose product is a correlation."""
-        if side not in self._spectra:
+
+        def transform() -> np.ndarray:
             kernels = _kernels(self.filters, self.size, self.n_channels)
             spectra = fft.rfft2(kernels, (side, side), workers=self.filters.n_jobs)
-            self._spectra[side] = np.conj(spectra, out=spectra)
-        return self._spectra[side]
+            return np.conj(spectra, out=spectra)
+
+        return self._spectra.get(side, transform)
 
 
 def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarray:

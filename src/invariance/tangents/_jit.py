@@ -1,10 +1,11 @@
 """Compiled loops of tangents: what is small and different for every pair of images."""
 
 import numpy as np
-from numba import njit
+
+from invariance._core.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def remove_joint_span(crossed, on_rows, on_cols, stiffness, squared):
     """Squared distances (n, m) lowered by what moving both images along their tangents takes away, in place.
 
@@ -48,7 +49,7 @@ def remove_joint_span(crossed, on_rows, on_cols, stiffness, squared):
             squared[i, j] = max(squared[i, j] - taken, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def product_form(squared, along, sigma, gamma_w, eta, out):
     """[Pozdnoukhov04] eq. (7)-(8) for squared distances (n, m) and coordinates along unit tangents (n, m, J)."""
     near, wide = 1 / (2 * sigma**2), 1 / (2 * gamma_w**2)
@@ -68,7 +69,7 @@ def product_form(squared, along, sigma, gamma_w, eta, out):
                 out[i, j] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sum_form(squared, along, lengths, sigma, gamma_w, gamma_r, out):
     """[Pozdnoukhov04] eq. (13); `lengths` (m, J) are those of the tangents."""
     near, wide, long = 1 / (2 * sigma**2), 1 / (2 * gamma_w**2), 1 / (2 * gamma_r**2)
@@ -83,7 +84,7 @@ def sum_form(squared, along, lengths, sigma, gamma_w, gamma_r, out):
             out[i, j] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def overlap_exponents(squared, crossed, on_rows, on_cols, grams_rows, grams_cols, a, b, quadratic, log_det):
     """What depends on the pair in [Pozdnoukhov04] eq. (12), in terms of (J + K) x (J + K) matrices.
 

@@ -5,7 +5,8 @@ import numpy as np
 from invariance.tangents.distance import TangentDistance
 from invariance.tangents.gaussian import DistanceKernel
 from invariance.tangents.points import as_images
-from invariance.transformations import Identity, Operators, Shifts
+from invariance.transformations import Identity, Operators, Shifts, TransformationSet
+from invariance.transformations.sets import split_normalizing
 
 
 class JitteredDistance(DistanceKernel):
@@ -49,16 +50,22 @@ class JitteredDistance(DistanceKernel):
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Return the squared jittered distances (n, m) of images X and Y, or of X and X."""
-        rows = as_images(X, self.image_shape)
-        cols = rows if Y is None else as_images(Y, self.image_shape)
-        over_rows = self._least_over_members(rows, cols)
-        over_cols = over_rows if Y is None else self._least_over_members(cols, rows)
+        phi = Shifts(1) if self.transformations is None else self.transformations
+        rows = as_images(X, self.image_shape, phi)
+        cols = rows if Y is None else as_images(Y, self.image_shape, phi)
+        over_rows = self._least_over_members(phi, rows, cols)
+        over_cols = over_rows if Y is None else self._least_over_members(phi, cols, rows)
         return (over_rows + over_cols.T) / 2
 
-    def _least_over_members(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    def _least_over_members(self, phi: TransformationSet, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Least d²(φx, y) over φ: one member at a time, so that memory holds one transformed copy of the images."""
         distance = TangentDistance(Identity()) if self.distance is None else self.distance
-        phi = Shifts(1) if self.transformations is None else self.transformations
+        normalizing, _ = split_normalizing(getattr(distance, "transformations", None))
+        if normalizing is not None:
+            raise ValueError(
+                f"distance must not normalize images, of which versions are made first; got {normalizing!r} in its "
+                f"transformations. Multiply those of {type(self).__name__} by it."
+            )
         least = np.full((len(rows), len(cols)), np.inf)
         for member in phi.operators(rows.shape[1:]).members:
             versions = Operators([member], rows.shape[1:]).apply(rows)[:, 0]

@@ -70,11 +70,12 @@ def points_with_tangents(
 ) -> Points:
     """Blur images (n, h, w[, c]), or flat rows (n, d) of `image_shape`, and find their tangents of length 1.
 
-    A derivative needs a smooth image: the images are blurred once, and points and tangents are those of the blurred
-    images. `transformations` None means all affine ones. Where only the points are needed, J is 0.
+    A derivative needs a smooth image: the images are blurred once, after they are normalized if Φ says so, and points
+    and tangents are those of the blurred images. `transformations` None means all affine ones. Where only the points
+    are needed, J is 0.
     """
-    images = as_images(X, image_shape)
     phi = Affine() if transformations is None else transformations
+    images = as_images(X, image_shape, phi)
     width = _check_blur(blur, phi, images.shape[1:])
     if width > 0:
         images = gaussian_filter(images, (0, width, width) + (0,) * (images.ndim - 3), mode="nearest")
@@ -97,8 +98,8 @@ def _check_blur(blur: float | str, phi: TransformationSet, image_shape: tuple[in
     return TANGENT_BLUR if has_tangents else 0.0
 
 
-def as_images(X: Any, image_shape: Sequence[int] | None) -> np.ndarray:
-    """Return X as float64 images (n, h, w[, c]); a flat row without `image_shape` is a 1 x d image."""
+def as_images(X: Any, image_shape: Sequence[int] | None, phi: TransformationSet) -> np.ndarray:
+    """Return X as float64 images (n, h, w[, c]), normalized if Φ says so; without `image_shape` a row is 1 x d."""
     X = np.asarray(X)
     X = X.astype(np.float64) if X.dtype.kind == "f" else as_float32(X).astype(np.float64)
     if X.ndim == 2:
@@ -108,7 +109,7 @@ def as_images(X: Any, image_shape: Sequence[int] | None) -> np.ndarray:
         X = X.reshape(len(X), *shape)
     if X.ndim not in (3, 4):
         raise ValueError(f"X must be (n, h, w), (n, h, w, c) or flat (n, d); got shape {X.shape}.")
-    return X
+    return phi.normalize(X).astype(np.float64, copy=False)
 
 
 def orthonormal(units: np.ndarray) -> np.ndarray:

@@ -82,7 +82,7 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
         -------
         self : VirtualSVC
         """
-        images = validate_images(self, X, self.image_shape, reset=True)
+        images = self._take(X, reset=True)
         self.classes_, codes = encode_labels(y, len(images))
         first = self._machine().fit(images.reshape(len(images), -1), codes)
         self.n_first_support_ = len(first.support_)
@@ -117,8 +117,13 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
 
     def _flat(self, X) -> np.ndarray:
         check_is_fitted(self)
-        images = validate_images(self, X, self.image_shape, reset=False)
+        images = self._take(X, reset=False)
         return images.reshape(len(images), -1)
+
+    def _take(self, X, *, reset: bool) -> np.ndarray:
+        """Validate images, and normalize them if Φ says so."""
+        images = validate_images(self, X, self.image_shape, reset=reset)
+        return images if self.transformations is None else self.transformations.normalize(images)
 
     def _transform(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return all versions of images as rows, and the index of the image of each."""

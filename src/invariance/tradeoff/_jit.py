@@ -4,14 +4,15 @@ The machine is that of libsvm (Fan, Chen and Lin, JMLR 6, 2005).
 """
 
 import numpy as np
-from numba import njit
+
+from invariance._core.compilation import compiled
 
 TAU = 1e-12  # least curvature of a pair of samples, as in libsvm
 MAX_CYCLES = 1000  # of the projection, which converges linearly
 SETTLED = 1e-14  # a cycle that moves no weight further, the rounding error of weights of about 1, is the last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_dual(K, y, C, tolerance, max_steps, alpha, gradient):
     """Max 1ᵀα - ½ αᵀYKYα over 0 <= α <= C, yᵀα = 0, from a feasible α, in place; returns the offset b.
 
@@ -68,7 +69,7 @@ def solve_dual(K, y, C, tolerance, max_steps, alpha, gradient):
     return _offset(y, C, alpha, gradient)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _offset(y, C, alpha, gradient):
     """b: the mean over free support vectors, else the middle of what the bounds allow."""
     total, n_free, low, high = 0.0, 0, -np.inf, np.inf
@@ -88,7 +89,7 @@ def _offset(y, C, alpha, gradient):
     return (low + high) / 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def combine(Ks, d, out):
     """Σ_k d_k K_k of (k, n, n) into out (n, n)."""
     out[:] = 0.0
@@ -101,7 +102,7 @@ def combine(Ks, d, out):
                     target[j] += weight * line[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def quadratic_forms(Ks, y, alpha, out):
     """αᵀYK_kYα for every k, over the support vectors alone."""
     support = np.flatnonzero(alpha)
@@ -116,7 +117,7 @@ def quadratic_forms(Ks, y, alpha, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def project(d, A, p, multipliers):
     """The nearest point to d with d >= 0 and A d >= p, in place, by Hildreth's cycle over the half-spaces.
 

@@ -7,8 +7,8 @@ optimum T(d) of the inner support vector machine.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from invariance._core.compilation import compiled
 from invariance.tradeoff._jit import combine, project, quadratic_forms, solve_dual
 
 # The inner machine. Its tolerance, on the violation of a pair, is tightened whenever it limits the descent.
@@ -59,7 +59,7 @@ class Point(NamedTuple):
     forms: np.ndarray  # (k,) αᵀYK_kYα
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def penalty(problem, d):
     """Σ_k σ_k d_k^norm / norm + ½ ridge d_k²."""
     norm, total = problem.norm, 0.0
@@ -69,7 +69,7 @@ def penalty(problem, d):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_slope(problem, point, out):
     """∂T/∂d_k into out (k,), [Varma07] eq. (13)."""
     norm = problem.norm
@@ -78,7 +78,7 @@ def _find_slope(problem, point, out):
         out[k] = problem.sigma[k] * power + problem.ridge * point.d[k] - 0.5 * point.forms[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def primal_value(problem, point, b):
     """½ wᵀw + C Σ hinge + penalty for the w that α makes and the offset b: an upper bound, whatever α is."""
     norm, loss = 0.0, 0.0
@@ -89,7 +89,7 @@ def primal_value(problem, point, b):
     return 0.5 * norm + problem.C * loss + penalty(problem, point.d)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dual_value(problem, point, multipliers):
     """A lower bound on the whole problem from any feasible α: [Varma07] eq. (5)-(7), or the conjugate of the penalty.
 
@@ -116,7 +116,7 @@ def dual_value(problem, point, multipliers):
     return scale * total + bonus
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spend_multipliers(problem, multipliers):
     """What the multipliers μ of A d >= p, scaled until Aᵀμ <= σ, leave of σ (k,), and what they add, pᵀμ."""
     A, allowed = problem.A, problem.sigma.copy()
@@ -134,7 +134,7 @@ def _spend_multipliers(problem, multipliers):
     return allowed, bonus
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_machine(problem, point, tolerance):
     """Solve the machine on the matrix of the point, from its α; returns the offset b and T(d)."""
     n = len(problem.y)
@@ -144,7 +144,7 @@ def _solve_machine(problem, point, tolerance):
     return b, point.alpha.sum() - 0.5 * np.dot(point.d, point.forms) + penalty(problem, point.d)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _start(problem, point, tolerance):
     """Solve the machine on the first weights and, for the plain penalty, bring them near the optimum; b and T(d)."""
     combine(problem.Ks, point.d, point.K)
@@ -159,7 +159,7 @@ def _start(problem, point, tolerance):
     return b, value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_direction(problem, point, slope, step_length, direction, multipliers):
     """The projected gradient step from d into `direction` (k,); returns its product with the slope.
 
@@ -177,7 +177,7 @@ def _find_direction(problem, point, slope, step_length, direction, multipliers):
     return descent
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _search_line(problem, point, direction, descent, ceiling, tolerance):
     """Move the point along the direction until T(d) is far enough below the ceiling; returns b and T(d)."""
     first_d, first_alpha = point.d.copy(), point.alpha.copy()
@@ -194,7 +194,7 @@ def _search_line(problem, point, direction, descent, ceiling, tolerance):
     return b, value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spectral_step(d, last_d, slope, last_slope, step_length):
     """The spectral step length |Δd|² / <Δd, Δslope>, within bounds."""
     moved, bent = 0.0, 0.0
@@ -207,7 +207,7 @@ def _spectral_step(d, last_d, slope, last_slope, step_length):
     return min(STEP_GROWTH * step_length, MAX_STEP)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_weights(problem, tolerance, max_steps, d, alpha):
     """Weights d and support vectors α, both in place; returns (b, upper bound, lower bound, number of steps).
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
-from invariance.images import encode_labels
+from invariance.images import comparing_once, encode_labels, watch_range
 from invariance.tangents.psd import check_psd_correction
 from invariance.tradeoff.base import as_base_kernel, inverse_mean, name_of
 from invariance.tradeoff.defaults import default_kernels
@@ -25,6 +25,9 @@ from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms,
 from invariance.tradeoff.tasks import REST, Task, class_scores, decide, grams_of, make_tasks, predict_codes
 
 STACKS = ("precomputed", "distances")
+SAME = (
+    1e-9  # kernel values that differ by less, of at most 1 for the kernels of the library, are equal but for rounding
+)
 TASKS_PER_JOB = 5  # the weights of a pair of classes are learned in less time than it takes to start a job
 
 
@@ -110,6 +113,8 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         Factor of the scores before the softmax, with `probability=True`.
     n_features_in_ : int
         Number of values per row, where X has flat rows.
+    intensity_range_ : dict
+        Dtype and range of the training images; images in another range are classified with a warning.
 
     Notes
     -----
@@ -177,6 +182,8 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         self._check_correction()
         X = self._check_input(X, reset=True)
         self.classes_, self.codes_ = encode_labels(y, X.shape[1] if self._takes_stacks() else len(X))
+        if not self._takes_stacks():
+            _warn_of_sameness(X)
         self.kernel_names_ = self._name_kernels(X)
         Ks = self._training_grams(X, y)
         self.tasks_ = make_tasks(self.codes_, self.scheme_)
@@ -282,6 +289,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
             images = check_images(self, X, self.image_shape, reset=reset)
             if isinstance(self.kernels, str) and getattr(images, "ndim", 3) == 2:
                 raise ValueError("kernels='all' needs images, but X has flat rows. Give their image_shape=(h, w).")
+            watch_range(self, images, reset=reset)
             return images
         stack = check_stack(X)
         if reset and stack.shape[1] != stack.shape[2]:
@@ -362,7 +370,9 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Scores (m, n_classes), or decisions (m, 1) of two classes."""
         check_is_fitted(self)
-        Ks = self._test_grams(self._check_input(X, reset=False))
+        images = self._check_input(X, reset=False)
+        with comparing_once():
+            Ks = self._test_grams(images)
         return class_scores(decide(self.machines_, self.tasks_, Ks), self.tasks_, len(self.classes_))
 
     def _warn_of_gaps(self) -> None:
@@ -386,6 +396,15 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
     def _fit_again(self, place: int, Ks: np.ndarray, y: np.ndarray) -> Machine:
         """A machine on the weights of a task, for some of its samples."""
         return fit_machine(Ks, y, float(self.C), self.machines_[place].weights)
+
+
+def _warn_of_sameness(images: Any) -> None:
+    if all(np.array_equal(image, images[0]) for image in images):
+        warnings.warn(
+            f"all {len(images)} training images are the same, so that classes cannot be told apart. Check the images.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _fit_group(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:

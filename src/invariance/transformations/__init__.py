@@ -14,7 +14,14 @@ from invariance.transformations.geometric import (
 from invariance.transformations.groups import GroupReport, check_group
 from invariance.transformations.morphology import Morphology
 from invariance.transformations.operators import LinearStack, Operators, largest_responses
-from invariance.transformations.photometric import Brightness, Contrast, Gamma, Illumination, normalize_illumination
+from invariance.transformations.photometric import (
+    Brightness,
+    Contrast,
+    Gamma,
+    Illumination,
+    IlluminationCorrections,
+    normalize_illumination,
+)
 from invariance.transformations.profile import InvarianceProfile, invariance_profile
 from invariance.transformations.reduction import ReducedOperators, reduce_operators
 from invariance.transformations.sets import Custom, Identity, TextForm, TransformationSet
@@ -29,6 +36,7 @@ __all__ = [
     "GroupReport",
     "Identity",
     "Illumination",
+    "IlluminationCorrections",
     "InvarianceProfile",
     "LinearStack",
     "Morphology",

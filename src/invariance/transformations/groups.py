@@ -51,7 +51,7 @@ class GroupReport:
     def sentence(self) -> str:
         """The meaning of the deviations for invariance, in words."""
         if self.n_members == 1:
-            return "Only the identity: a group, and nothing is treated as irrelevant."
+            return "Only the identity: a group, and no transformation is treated as irrelevant."
         these = f"These {self.n_members} members"
         if self.n_pairs < self.n_all_pairs:
             these = f"As far as {self.n_pairs} of {self.n_all_pairs} pairs tell, these {self.n_members} members"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import invariance.transformations as package
-from invariance.transformations.sets import TransformationSet, factors_of, with_border
+from invariance.transformations.sets import TransformationSet, factors_of, split_normalizing, with_border
 
 
 def _public_sets() -> Iterator[type[TransformationSet]]:
@@ -59,6 +59,7 @@ def parse_transformations(text: str, border: str | None = None) -> Transformatio
     phi, *factors = [_parse_part(part.strip()) for part in text.split(",")]
     for factor in factors:
         phi = phi * factor
+    split_normalizing(phi)  # raises an error if images would be normalized twice
     return phi if border is None else with_border(phi, border)
 
 
@@ -104,7 +105,8 @@ def _parse_part(part: str) -> TransformationSet:
         settings: dict[str, Any] = {form.parameters[0]: tuple(values)} if values else {}
     elif len(values) > len(form.parameters):
         allowed = f"at most {len(form.parameters)} ({', '.join(form.parameters)})" if form.parameters else "none"
-        raise ValueError(f"{part!r} has {len(values)} values, but {name!r} takes {allowed}. Example: {form.example}.")
+        cure = f"Example: {form.example}. {form.hint}".rstrip()
+        raise ValueError(f"{part!r} has {len(values)} values, but {name!r} takes {allowed}. {cure}")
     else:
         settings = dict(zip(form.parameters, values, strict=False))
     phi = kind(**settings)

@@ -1,7 +1,7 @@
 """Photometric sets: brightness, contrast, gamma and illumination. They alter values, not places, and are not linear.
 
 Values are not clipped to [0, 1], so that a change and its opposite cancel. All channels are altered in the same way;
-contrast and illumination use the mean of each channel.
+contrast and the corrections of illumination use the mean of each channel. `Illumination` has no members: it normalizes.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,14 +10,17 @@ import numpy as np
 from scipy import ndimage
 
 from invariance._core.checks import check_count, check_number
+from invariance.images import as_float32
 from invariance.transformations.geometric import even_steps
-from invariance.transformations.sets import MAX_MEMBERS, TextForm, TransformationSet
+from invariance.transformations.sets import MAX_MEMBERS, TextForm, TransformationSet, split_normalizing
 from invariance.transformations.steps import Alteration
 
 # Widths of a blur in pixels: below, nothing is blurred; above, no image is as large.
 MIN_WIDTH, MAX_WIDTH = 0.1, 10_000
 # The deviation that an image without any detail is divided by, so that it stays near 0.
 MIN_DEVIATION = 1e-6
+# Standard deviations from black to white of an image with normalized illumination.
+DEVIATIONS = 6.0
 
 
 class Brightness(TransformationSet):
@@ -82,8 +85,8 @@ def even_illumination(images: np.ndarray, width: float) -> np.ndarray:
 def normalize_illumination(images: np.ndarray, width: float = 4.0) -> np.ndarray:
     """Divide images by their own Gaussian blur, then bring each to mean 0 and standard deviation 1.
 
-    What changes slowly across an image, such as light from one side, is removed once, for all images alike. Normalize
-    the images for training and for prediction in the same way, for example by a `FunctionTransformer` in a pipeline.
+    What changes slowly across an image, such as light from one side, is removed once, for all images alike. Estimators
+    with `Illumination` as a factor of Φ do so with all images that they are given.
 
     Parameters
     ----------
@@ -100,7 +103,8 @@ def normalize_illumination(images: np.ndarray, width: float = 4.0) -> np.ndarray
 
     See Also
     --------
-    Illumination : A set of which images divided by their blurs are members, beside the image as it is.
+    Illumination : The factor of Φ by which estimators normalize images.
+    IlluminationCorrections : A set of which images divided by their blurs are members, beside the image as it is.
     """
     images = np.asarray(images, np.float32)
     if images.ndim not in (3, 4):
@@ -111,6 +115,28 @@ def normalize_illumination(images: np.ndarray, width: float = 4.0) -> np.ndarray
     axes = tuple(range(1, images.ndim))
     centred = divided - divided.mean(axis=axes, keepdims=True)
     return centred / np.maximum(centred.std(axis=axes, keepdims=True), np.float32(MIN_DEVIATION))
+
+
+def as_intensities(normalized: np.ndarray) -> np.ndarray:
+    """Bring images with normalized illumination to [0, 1]; black and white are 3 deviations from the mean."""
+    return np.clip(0.5 + normalized / DEVIATIONS, 0, 1)
+
+
+def normalize_intensities(images: np.ndarray, phi: TransformationSet | None) -> np.ndarray:
+    """Normalize images if Φ says so and bring them to [0, 1], for descriptors and figures; else return them as given.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, h, w) or (n, h, w, c)
+        Integers on the range of their dtype, or floats.
+    phi : TransformationSet or None
+
+    Returns
+    -------
+    images : ndarray of the same shape
+    """
+    factor, _ = split_normalizing(phi)
+    return images if factor is None else as_intensities(factor.normalize(as_float32(images)))
 
 
 class Contrast(_LogarithmicFactors):
@@ -154,6 +180,56 @@ class Gamma(_LogarithmicFactors):
 
 
 class Illumination(TransformationSet):
+    """Slowly varying light: images are divided by their own blur and standardized before anything else.
+
+    Every estimator and every method normalizes all images that it is given, for training and for prediction, by
+    `normalize_illumination`. The set has no members besides the identity; multiply it with other sets.
+
+    Parameters
+    ----------
+    width : float, default=4.0
+        Standard deviation of the blur in pixels. The methods of `invariance.methods` scale it with the image: there it
+        is in 32nds of the shorter side.
+
+    See Also
+    --------
+    IlluminationCorrections : Divided images as members of Φ, beside the image as it is.
+
+    Notes
+    -----
+    The members of other factors act on normalized images, wherever in the product the factor stands. Codebooks bring
+    normalized images to [0, 1], because descriptors expect intensities.
+
+    Examples
+    --------
+    >>> from invariance import Illumination, JungleClassifier, Shifts
+    >>> jungles = JungleClassifier(Shifts(2, border="edge") * Illumination(4))
+    """
+
+    text_form = TextForm(
+        "illumination",
+        ("width",),
+        "illumination:4",
+        hint="Images divided by blurs of several widths are illumination-corrections:8:16.",
+    )
+    normalizes = True
+
+    def __init__(self, width: float = 4.0):
+        self.width = width
+
+    def _list_members(self, image_shape):
+        check_number("width", self.width, MIN_WIDTH, MAX_WIDTH)
+        return []
+
+    def _generators(self):
+        return ()
+
+    def normalize(self, images: np.ndarray) -> np.ndarray:
+        """Normalize the illumination of images (n, h, w) or (n, h, w, c); see `normalize_illumination`."""
+        return normalize_illumination(images, check_number("width", self.width, MIN_WIDTH, MAX_WIDTH))
+
+
+class IlluminationCorrections(TransformationSet):
     """The image divided by its Gaussian blurs of the given `widths` in pixels, [Laptev15] fig. 6.
 
     Parameters
@@ -161,17 +237,19 @@ class Illumination(TransformationSet):
     widths : sequence of float, default=(8.0, 16.0)
         Standard deviations of the blurs in pixels, one member per width.
 
+    See Also
+    --------
+    Illumination : Normalizes all images instead, which is usually better.
+
     Notes
     -----
     Differs from [Laptev15]: the result is multiplied by the mean of the blur, so that the largest response over the
     set compares images of about the same brightness.
-
-    As a factor of Φ of a method of `invariance.methods`, the set means that all images are normalized first, by
-    `normalize_illumination`, which is usually better. Given to an estimator such as `JungleClassifier`, its members
-    are members of Φ like others, as in [Laptev15].
     """
 
-    text_form = TextForm("illumination", ("widths",), "illumination:8:16", takes_any_number=True)
+    text_form = TextForm(
+        "illumination-corrections", ("widths",), "illumination-corrections:8:16", takes_any_number=True
+    )
 
     def __init__(self, widths: Sequence[float] = (8.0, 16.0)):
         self.widths = widths

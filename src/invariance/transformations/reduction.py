@@ -13,7 +13,7 @@ from scipy import linalg, ndimage, sparse
 
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.operators import alter, list_alterations
-from invariance.transformations.sets import TransformationSet
+from invariance.transformations.sets import TransformationSet, split_normalizing
 
 # Up to this many values per image, the exact eigenvectors of M take a few seconds. Beyond, M is never formed:
 # randomised subspace iteration multiplies it with a block of columns.
@@ -72,11 +72,11 @@ class ReducedOperators:
 
     @property
     def linear(self) -> bool:
-        """Whether no member alters the images, so that z = Bᵀx is all that responses need."""
-        return list_alterations(self.phi.members(self.image_shape)) == [()]
+        """Whether images are neither normalized nor altered by a member, so that z = Bᵀx is all that responses need."""
+        return split_normalizing(self.phi)[0] is None and list_alterations(self.phi.members(self.image_shape)) == [()]
 
     def project(self, images: np.ndarray) -> np.ndarray:
-        """Compute the coordinates of images after each alteration.
+        """Normalize images if Φ does, and compute their coordinates after each alteration.
 
         Parameters
         ----------
@@ -94,8 +94,9 @@ class ReducedOperators:
         basis = self.basis.astype(np.float64)
         for start in range(0, len(images), N_PROJECTED):
             block = slice(start, start + N_PROJECTED)
+            normalized = self.phi.normalize(images[block])
             for coordinates, alteration in zip(projected, alterations, strict=True):
-                coordinates[block] = alter(images[block], alteration).reshape(-1, len(basis)) @ basis
+                coordinates[block] = alter(normalized, alteration).reshape(-1, len(basis)) @ basis
         return projected
 
 
@@ -106,6 +107,7 @@ def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | flo
     ----------
     phi : TransformationSet
     images : ndarray of shape (n, h, w) or (n, h, w, c)
+        They are normalized first if Φ says so.
     rank : int or float
         The number of directions, or, if below 1, the share of the energy to keep.
     seed : int, default=0
@@ -116,7 +118,7 @@ def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | flo
     reduced : ReducedOperators
     """
     operators = phi.operators(images.shape[1:])
-    images = _with_smooth_noise(images, seed)
+    images = _with_smooth_noise(phi.normalize(images), seed)
     altered = [np.asarray(part, np.float32).reshape(len(images), -1) for part in operators.altered(images)]
     n_values = altered[0].shape[1]
     if isinstance(rank, Real) and 0 < rank < 1:

@@ -7,7 +7,7 @@ A set is a small specification that holds parameters only, a scikit-learn estima
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -34,12 +34,15 @@ class TextForm(NamedTuple):
         A text that describes a set of this kind.
     takes_any_number : bool
         Whether all values after the word belong to one parameter, which is a sequence.
+    hint : str
+        What an error about too many values adds: the word that takes them.
     """
 
     word: str = ""
     parameters: tuple[str, ...] = ()
     example: str = ""
     takes_any_number: bool = False
+    hint: str = ""
 
 
 class TransformationSet(BaseEstimator):
@@ -50,6 +53,8 @@ class TransformationSet(BaseEstimator):
 
     # A set that can be written as text declares it here; words, help texts and the laws are derived from it.
     text_form: ClassVar[TextForm] = TextForm()
+    # A set that normalizes images instead of having members overrides `normalize`, and can only be a factor of Φ.
+    normalizes: ClassVar[bool] = False
 
     @abstractmethod
     def _list_members(self, image_shape: tuple[int, int]) -> Iterable[Member]:
@@ -72,6 +77,7 @@ class TransformationSet(BaseEstimator):
         members : tuple of Member
             Each member is a tuple of steps in the order in which they are applied.
         """
+        split_normalizing(self)  # raises an error if a set that normalizes images is no factor
         shape = (check_count("image height", image_shape[0]), check_count("image width", image_shape[1]))
         members = tuple(dict.fromkeys([IDENTITY, *self._list_members(shape)]))
         check_count("the number of members", len(members), at_most=MAX_MEMBERS)
@@ -91,6 +97,24 @@ class TransformationSet(BaseEstimator):
             The members as operator stacks, with `apply` and, for linear sets, `adjoint`.
         """
         return Operators(self.members(image_shape), image_shape)
+
+    def normalize(self, images: np.ndarray) -> np.ndarray:
+        """Normalize images as the factor of this set that normalizes them does, such as `Illumination`.
+
+        All estimators of the library do so first, with the images for training and for prediction alike; members act
+        on normalized images.
+
+        Parameters
+        ----------
+        images : ndarray of shape (n, h, w) or (n, h, w, c), float
+
+        Returns
+        -------
+        normalized : ndarray of the same shape
+            `images` itself if no factor normalizes.
+        """
+        factor, _ = split_normalizing(self)
+        return images if factor is None else factor.normalize(images)
 
     def closure(self) -> "Closure":
         """Compose every two members, [Laptev15] eq. (4): {φ∘ψ}.
@@ -198,6 +222,45 @@ def factors_of(phi: TransformationSet) -> list[TransformationSet]:
 def product_of(factors: Sequence[TransformationSet]) -> TransformationSet:
     """Return the product of sets, `Identity()` if there are none."""
     return reduce(Product, factors) if factors else Identity()
+
+
+def split_normalizing(phi: Any) -> tuple[TransformationSet | None, Any]:
+    """Split Φ into the factor that normalizes images and the others.
+
+    Parameters
+    ----------
+    phi : TransformationSet or None
+
+    Returns
+    -------
+    factor : TransformationSet or None
+        None if no factor normalizes images.
+    others : TransformationSet or None
+        The product of the other factors, `phi` itself if `factor` is None.
+
+    Raises
+    ------
+    ValueError
+        If two factors normalize images, or a part of a union, closure or sample does: images would be normalized for
+        some members only.
+    """
+    factors = factors_of(phi)
+    found = [factor for factor in factors if getattr(factor, "normalizes", False)]
+    for factor in factors:
+        hidden = [part for part in parts_of(factor) if getattr(part, "normalizes", False) and part is not factor]
+        if hidden:
+            raise ValueError(
+                f"{hidden[0]!r} normalizes all images, so it cannot be a part of {factor!r}, a "
+                f"{type(factor).__name__.lower()}. Take it out there, and multiply the rest by it: "
+                f"phi * {hidden[0]!r}."
+            )
+    if len(found) > 1:
+        raise ValueError(
+            f"images can be normalized once only; got {found[0]!r} and {found[1]!r}. Leave one of them out."
+        )
+    if not found:
+        return None, phi
+    return found[0], product_of([factor for factor in factors if factor is not found[0]])
 
 
 def parts_of(phi: TransformationSet) -> list[TransformationSet]:

@@ -2,8 +2,9 @@
 
 from heapq import heappop, heappush
 
-import numba
 import numpy as np
+
+from invariance._core.compilation import compiled
 
 # The rows of up to this many samples stay in the cache while all descendants of their node are grown, so features are
 # read from the rows; in larger nodes, from the columns.
@@ -18,7 +19,7 @@ _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4
 _11, _27, _30, _31, _32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def random_bits(state):
     """64 random bits; state (1,) uint64 moves on."""
     state[0] += _STEP
@@ -28,13 +29,13 @@ def random_bits(state):
     return bits ^ (bits >> _31)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def random_below(state, n):
     """A whole number from 0 to n - 1, for n below 2^32."""
     return np.int64(((random_bits(state) >> _32) * np.uint64(n)) >> _32)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def grow_nodes(rows, columns, codes, order, x_log_x, supervised, max_trials, min_score, midway, seed, nodes):
     """Fill `nodes` (feature, threshold, left, gain), each long enough for 2n - 1, and return how many there are.
 
@@ -78,7 +79,7 @@ def grow_nodes(rows, columns, codes, order, x_log_x, supervised, max_trials, min
     return n_nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def grow_best_first(
     rows, columns, codes, order, x_log_x, supervised, max_trials, min_score, midway, seed, min_gain, nodes
 ):
@@ -130,7 +131,7 @@ def grow_best_first(
     return n_nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def choose_test(rows, columns, members, ends, x_log_x, supervised, max_trials, min_score, midway, state, values):
     """(feature, threshold, information) of the best of `max_trials` random tests, or of the first to reach `min_score`.
 
@@ -157,7 +158,7 @@ def choose_test(rows, columns, members, ends, x_log_x, supervised, max_trials, m
     return best_feature, best_cut, best_information
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def gather(rows, columns, members, feature, values):
     """Fill `values` with one feature of the members; its smallest and largest value."""
     if len(members) <= FEW_SAMPLES:
@@ -165,7 +166,7 @@ def gather(rows, columns, members, feature, values):
     return _take(columns[feature], members, values)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _take(source, members, values):
     # One pass: while a value is waited for, those before it are compared.
     low = high = source[members[0]]
@@ -177,7 +178,7 @@ def _take(source, members, values):
     return low, high
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def draw_threshold(values, low, high, midway, state):
     """A threshold in [low, high), so that neither side is empty: midway between two values, or uniform."""
     if midway:
@@ -189,7 +190,7 @@ def draw_threshold(values, low, high, midway, state):
     return cut if cut < high else low
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def score_test(values, cut, ends, x_log_x, supervised):
     """(score, information) of the test value <= cut, with the entropies in bits of classes, sides, and both.
 
@@ -214,7 +215,7 @@ def score_test(values, cut, ends, x_log_x, supervised):
     return 2 * information / (2 * whole - classes - sides), information / start
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def mark_segments(members, codes, ends):
     """Fill `ends` with where each class ends among members sorted by class; how many classes there are."""
     n_segments = 0
@@ -226,7 +227,7 @@ def mark_segments(members, codes, ends):
     return n_segments + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def part_stably(members, values, cut, moved):
     """Bring the members whose value is at most `cut` to the front, keeping the order on both sides; how many."""
     n_left, n_right = 0, 0
@@ -241,7 +242,7 @@ def part_stably(members, values, cut, moved):
     return n_left
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def follow_nodes(rows, leaves, roots, feature, threshold, following):
     """Fill leaves (n, t) with the leaf that every row (n, d) reaches from every root (t,).
 
