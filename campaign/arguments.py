@@ -189,7 +189,7 @@ def _value(parameter: Parameter, rng: np.random.Generator, files: list[str], sui
         pool = TEXTS
     else:
         pool = (*files, *files, *TEXTS, *ODD, *ODD_NUMBERS)
-    return str(pool[rng.integers(len(pool))])
+    return str(pool[int(rng.integers(len(pool)))])
 
 
 def _spelled(parameter: Parameter, value: str, rng: np.random.Generator) -> list[str]:

@@ -3,7 +3,6 @@
 A command says in one line what it could not write or read and where; what was there before stays, and nothing is left.
 """
 
-import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -107,7 +106,9 @@ def read_only_home(case: Case, name: str) -> tuple[str, list[str]]:
 
     if not can_mount():
         return "read-only home: cannot be tried here", []
-    package = Path(importlib.util.find_spec("invariance").origin).parent
+    import invariance
+
+    package = Path(invariance.__file__).parent
     mount_read_only(package)
     try:
         ended = run_command(arguments_of(name), world, REAL_SECONDS, before=give_up_rights, is_real=True)

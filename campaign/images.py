@@ -67,8 +67,9 @@ def _read_in_all_ways(path: Path) -> dict[str, str]:
         if values is not None and not (values.dtype == np.float32 and ((values >= 0) & (values <= 1)).all()):
             raise AssertionError(f"{name} returned {values.dtype} from {values.min()} to {values.max()}")
     for name in ("read_mask", "read_mask_stack"):
-        if found[name] is not None and found[name].dtype.kind not in "iu":
-            raise AssertionError(f"{name} returned {found[name].dtype}")
+        values = found[name]
+        if values is not None and values.dtype.kind not in "iu":
+            raise AssertionError(f"{name} returned {values.dtype}")
     _check_agreement(found)
     return {name: "refused" if values is None else "read" for name, values in found.items()}
 

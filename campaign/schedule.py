@@ -84,7 +84,8 @@ class _Pool:
 
     def __init__(self, part: Part, seed: int, is_short: bool, inputs: Path, home: Path):
         self.part, self.seed, self.is_short, self.inputs, self.home = part, seed, is_short, inputs, home
-        self.findings, self.failures, self.n_ended = Findings(), [], 0
+        self.findings, self.n_ended = Findings(), 0
+        self.failures: list[Failure] = []
         self.workers: dict[int, Worker] = {}
 
     def run(self, chunks: list[list[int]], jobs: int, report: Callable[[int], None] = lambda done: None) -> None:
