@@ -84,7 +84,8 @@ class Running:
 
     def __init__(self, pid: int, arguments: Sequence[str], printed: Path):
         self.pid, self.arguments, self.printed = pid, tuple(arguments), printed
-        self.started, self._status = time.monotonic(), None
+        self.started = time.monotonic()
+        self._status: int | None = None
         self._peak = 0
 
     def is_alive(self) -> bool:
