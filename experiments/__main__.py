@@ -18,7 +18,7 @@ from experiments.experiment import Experiment, can_run, missing_data, missing_pa
 from experiments.reproduction_page import HEAD, claims_of, rows_of, verdict_on, write_page
 from experiments.results import Result, as_json, check_runs, is_current, is_outdated, perform, read_result, write_result
 from experiments.verdicts import judge_claim, judge_figure
-from invariance.cli.output import in_one_line
+from invariance._core.escaping import in_one_line
 
 EXAMPLES = """examples:
   python -m experiments --list

@@ -78,7 +78,7 @@ def prepare_segment(folder: Path) -> Victim:
     tifffile.imwrite(masks, cells.astype(np.uint8), photometric="minisblack")
     arguments = ["fit-pixels", str(images), str(masks), "-o", str(folder / "p.inv"), "--jobs", "1"]
     assert main([*arguments, "--patch-size", "5", "--pixels", "200", "--rounds", "1"]) == 0
-    arguments = ["segment", str(folder / "p.inv"), str(images), "-o", str(target.parent), "--jobs", "1"]
+    arguments = ["segment", str(folder / "p.inv"), str(images), "-o", str(target.parent), "--jobs", "1", "--overwrite"]
     assert main(arguments) == 0
     expected = target.read_bytes()
     with page_writer(target, Layout(axes="Z", lengths=(N_PAGES,))) as write:

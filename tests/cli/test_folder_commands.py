@@ -125,7 +125,7 @@ def test_a_failed_fit_leaves_the_old_model_whole(here, capsys, monkeypatch):
         raise ValueError("too hard.")
 
     monkeypatch.setattr(ImageClassifier, "fit", fail)
-    assert main(["fit", "train", "-o", "m.inv", "--method", "jungle"]) == 2
+    assert main(["fit", "train", "-o", "m.inv", "--method", "jungle", "--overwrite"]) == 2
     assert capsys.readouterr().err == "Error: too hard.\n"
     assert (here / "m.inv").read_bytes() == b"old"
 

@@ -1,5 +1,8 @@
 """fit-pixels and segment: what they write, what they keep of the images, and what they refuse."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 import tifffile
@@ -177,6 +180,49 @@ def test_an_interrupted_run_leaves_whole_files_only(folder, use_model, monkeypat
     monkeypatch.setattr(Thresholds, "predict_proba", interrupted)
     assert main(["segment", "model.inv", "a.png", "b.tif", "-o", "out", "--probabilities"]) == 130
     assert names(folder / "out") == ["a-probabilities.tif", "a.png"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are others there")
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "Interrupted"), (signal.SIGTERM, 143, "Terminated")]
+)
+def test_a_signal_ends_the_command_and_a_line_says_what_was_kept(
+    number, code, word, folder, use_model, monkeypatch, capsys
+):
+    use_model()
+    Image.fromarray(grey(7, 9)).save("a.png")
+    tifffile.imwrite("b.tif", grey(3, 7, 9), photometric="minisblack")
+    arguments = ["segment", "model.inv", "a.png", "b.tif", "-o", "out", "--probabilities"]
+    predict = Thresholds.predict_proba
+    handlers = [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
+
+    def send_at(last_page):
+        pages = []
+
+        def interrupted(self, page):
+            pages.append(page)
+            if len(pages) == last_page:
+                os.kill(os.getpid(), number)
+                os.kill(os.getpid(), number)  # impatient, which changes nothing
+            return predict(self, page)
+
+        monkeypatch.setattr(Thresholds, "predict_proba", interrupted)
+
+    send_at(1)
+    assert main(arguments) == code
+    assert capsys.readouterr() == ("", f"{word}: nothing was written.\n")
+    assert not (folder / "out").exists()
+    send_at(3)
+    assert main(arguments) == code
+    kept = "2 of 4 files were written and are complete, the last is 'out/a-probabilities.tif'."
+    assert capsys.readouterr().err == f"{word}: {kept}\n"
+    assert names(folder / "out") == ["a-probabilities.tif", "a.png"]
+    before = (folder / "out" / "a.png").read_bytes()
+    send_at(1)
+    assert main([*arguments, "--overwrite"]) == code
+    assert capsys.readouterr().err == f"{word}: nothing was written, 'out/a.png' is as before.\n"
+    assert (folder / "out" / "a.png").read_bytes() == before
+    assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == handlers
 
 
 # description -> (arguments after the model, what the message holds)

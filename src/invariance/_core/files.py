@@ -1,5 +1,6 @@
 """Writes that leave either the old file or a complete new one, even if the machine stops in between."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,12 +13,14 @@ try:
 except ImportError:  # Windows: the leftovers of a killed process stay there
     fcntl = None  # type: ignore[assignment]
 
+GENERATOR = "Written by invariance"  # the mark in reports and figures by which commands know their own files
 UNFINISHED = ".unfinished"
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no space, beyond a quota, beyond the limit for a file
 MAX_STEM = 40  # characters of up to four bytes each, so that the name of a neighbour never exceeds 255 bytes
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike, n_bytes: int | None = None) -> Iterator[Path]:
     """Write to a temporary neighbour that is renamed on success and removed on failure.
 
     If the process is killed, the neighbour stays as `.name-xxxxxxxx.unfinished.suffix` until another process writes
@@ -27,6 +30,8 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     ----------
     path : str or path-like
         The file to write.
+    n_bytes : int, default=None
+        Its size, if it is known, for the error if the disk is full.
 
     Yields
     ------
@@ -41,8 +46,9 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     _remove_leftovers(path.parent.resolve())
     handle, neighbour = _make_neighbour(path)
     try:
-        yield neighbour
-        _flush_to_disk(neighbour)
+        with naming_full_disk(path, neighbour, n_bytes):
+            yield neighbour
+            _flush_to_disk(neighbour)
         os.chmod(neighbour, 0o666 & ~_umask())
         os.replace(neighbour, path)
     finally:
@@ -51,12 +57,33 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
             os.close(handle)
 
 
+@contextmanager
+def naming_full_disk(path: Path, neighbour: Path, n_bytes: int | None = None) -> Iterator[None]:
+    """Make the error of a full disk name the file, and how many bytes it needs; `neighbour` holds what was written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL_DISK or error.filename not in (None, str(neighbour)):
+            raise
+        first = error.__context__
+        if isinstance(first, OSError) and first.errno in FULL_DISK and first.filename is not None:
+            raise first from None  # closing the file failed as well
+        status = os.stat(neighbour)  # pixels that were not written yet take no blocks
+        n_written = min(status.st_size, 512 * getattr(status, "st_blocks", status.st_size))
+        needed = f"more than {n_written:,} bytes" if n_bytes is None else f"{n_bytes:,} bytes"
+        reason = f"{error.strerror}; {needed} are needed, and {n_written:,} could be written"
+        raise OSError(error.errno, reason, str(path)) from error
+
+
 def _make_neighbour(path: Path) -> tuple[int | None, Path]:
     """Create a neighbour, and an open handle whose lock says that its writer is alive; None without locks."""
     while True:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem[:MAX_STEM]}-", suffix=UNFINISHED + path.suffix
-        )
+        try:
+            handle, name = tempfile.mkstemp(
+                dir=path.parent, prefix=f".{path.stem[:MAX_STEM]}-", suffix=UNFINISHED + path.suffix
+            )
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error  # nobody knows the neighbour's name
         if fcntl is None:
             os.close(handle)
             return None, Path(name)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from threading import RLock
@@ -96,6 +97,38 @@ def one_blas_thread() -> Iterator[None]:
         _blas_limit.leave(own)
 
 
+class _Calls:
+    """A function that is called on threads, and the calls of it that run.
+
+    A pool whose caller was interrupted leaves its threads running. If they are still in compiled C++ code when the
+    interpreter ends, they are unwound by force, which aborts the process.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self._function = function
+        self._running: set[int] = set()
+        self._changed = threading.Condition()
+        self._is_over = False
+
+    def __call__(self, item: Any) -> Any:
+        with self._changed:
+            if self._is_over:
+                return None  # nobody waits for it
+            self._running.add(threading.get_ident())
+        try:
+            return self._function(item)
+        finally:
+            with self._changed:
+                self._running.discard(threading.get_ident())
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no further call begin, and wait for those that run on other threads."""
+        with self._changed:
+            self._is_over = True
+            self._changed.wait_for(lambda: self._running <= {threading.get_ident()})
+
+
 def iterate_jobs(
     function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None, label: str | None = None
 ) -> Iterator[Any]:
@@ -118,13 +151,19 @@ def iterate_jobs(
     result : object
     """
     total = len(items) if isinstance(items, Sized) else None
+    calls: _Calls | None = None
     with one_blas_thread():
         if effective_n_jobs(n_jobs) == 1:
             results = map(function, items)
         else:
+            function = calls = _Calls(function)
             pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             results = pool(delayed(function)(item) for item in items)
-        yield from track(results, label, total) if label else results
+        try:
+            yield from track(results, label, total) if label else results
+        finally:
+            if calls is not None:
+                calls.end()
 
 
 def map_jobs(

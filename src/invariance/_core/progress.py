@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
+from invariance._core.escaping import in_one_line
+
 PATIENCE_SECONDS = 2.0  # a shorter wait needs no explanation
 
 # Held by the bar that is shown: a loop inside a tracked loop shows none of its own.
@@ -42,7 +44,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
             if bar is None and time.monotonic() - started > PATIENCE_SECONDS and _screen.acquire(blocking=False):
                 bar = _make_bar()
                 bar.start()
-                task = bar.add_task(label, total=total, completed=done)
+                task = bar.add_task(in_one_line(label), total=total, completed=done)
             elif bar is not None and task is not None:
                 bar.update(task, completed=done)
     finally:
@@ -57,7 +59,7 @@ def _make_bar():
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),

@@ -1,6 +1,5 @@
 """The command `invariance`. Each file with a function `run` is a command; it imports what it needs when it runs."""
 
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,10 +10,14 @@ from typing import Annotated
 
 import typer
 
+from invariance._core.files import FULL_DISK
 from invariance._version import __version__
+from invariance.cli.console import discard_output, prepare_streams, say, say_aside
+from invariance.cli.interruption import Interrupted, interruptible
 from invariance.cli.one_line_warnings import one_line_warnings
-from invariance.cli.output import in_one_line
+from invariance.cli.output import describe_kept, forget_claims
 
+BROKEN_PIPE = 13  # the number of SIGPIPE, which Windows lacks; it ends other programs whose reader has gone
 HELP = "Learn from few labelled images, by saying what does not matter."
 FOOTER = "Set INVARIANCE_DEBUG=1 to see the traceback of an error."
 
@@ -55,36 +58,58 @@ def begin(
 ) -> None:
     """Learn from few labelled images, by saying what does not matter."""
     if version:
-        print(f"invariance {__version__}")
+        say(f"invariance {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        say(context.get_help())
 
 
 @one_line_warnings()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    A user's mistake is one line on standard error and exit code 2; Ctrl-C is exit code 130.
+    0: done; 2: a user's mistake, one line on standard error; 130: Ctrl-C; 141: nobody reads standard output any more;
+    143: SIGTERM.
     """
     # OpenCV warns about damaged files; our own errors name the file.
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # file and class names may not be valid text
+    prepare_streams()
+    forget_claims()
+    with interruptible(describe_kept) as interruption:
+        try:
+            return _run(arguments)
+        except (KeyboardInterrupt, Interrupted, typer.Abort):
+            say_aside(interruption.sentence)
+            return interruption.exit_code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command line; return the exit code of all that is no interruption."""
     try:
-        return app(arguments, prog_name="invariance", standalone_mode=False) or 0
-    except (KeyboardInterrupt, typer.Abort):
-        return 130
+        code = app(arguments, prog_name="invariance", standalone_mode=False) or 0
+        sys.stdout.flush()
+        return code
+    except (BrokenPipeError, SystemExit):  # typer exits where a pipe is broken
+        discard_output()
+        return 128 + BROKEN_PIPE
     except (ValueError, OSError, MemoryError, UsageError) as error:
         if os.environ.get("INVARIANCE_DEBUG"):
             raise
-        print(f"Error: {in_one_line(_message(error))}", file=sys.stderr)
+        say_aside(f"Error: {_message(error)}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            discard_output()
         return 2
 
 
 def _message(error: Exception) -> str:
     if isinstance(error, UsageError):
         return error.format_message()  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and error.errno in FULL_DISK:
+        # All files name themselves.
+        where = "standard output" if error.filename is None else f"'{error.filename}'"
+        return f"cannot write {where}: {error.strerror}. Free some space, or write elsewhere."
     if isinstance(error, OSError) and error.strerror and error.filename:
         cure = ". Check its permissions." if isinstance(error, PermissionError) else ""
         return f"{error.strerror}: '{error.filename}'{cure}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.console import make_console, say
 from invariance.cli.options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
-from invariance.cli.output import check_output
+from invariance.cli.output import FIGURE, REPORT, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,7 @@ def run(
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Also write the figure: .png, .svg, .pdf or .jpg.")
     ] = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
     budget: Annotated[
         float,
@@ -44,8 +46,8 @@ def run(
     seed: SeedOption = 0,
 ) -> None:
     """Find out which invariances help on your images, which hurt, and which make no difference."""
-    report_path = None if output is None else check_output(output, (".html", ".htm"))
-    figure_path = None if figure is None else check_output(figure, (".png", ".svg", ".pdf", ".jpg", ".jpeg"))
+    report_path = None if output is None else claim_file(output, REPORT, overwrite, [folder])
+    figure_path = None if figure is None else claim_file(figure, FIGURE, overwrite, [folder])
 
     from invariance.methods import advise
 
@@ -63,12 +65,12 @@ def run(
         settings = {"folder": str(folder), "budget": f"{budget:g} seconds", "seed": seed}
         advice_report(advice, found.images, commands, settings).save(report_path)
     if as_json:
-        print(json.dumps(_as_dict(advice, commands[0]), indent=2))
+        say(json.dumps(_as_dict(advice, commands[0]), indent=2))
         return
     _print_advice(advice, commands)
     for path in (figure_path, report_path):
         if path is not None:
-            print(f"Written: {path.resolve()}")
+            say(f"Written: {path.resolve()}")
 
 
 def _next_commands(folder: Path, advice: "Advice") -> list[str]:
@@ -79,10 +81,9 @@ def _next_commands(folder: Path, advice: "Advice") -> list[str]:
 
 
 def _print_advice(advice: "Advice", commands: list[str]) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
+    console = make_console()
     for view in sorted(advice.plain, key=lambda view: view != advice.view):
         accuracy = f"accuracy {advice.plain[view].accuracy:.1%} ignoring nothing"
         _print_table(console, f"{view.capitalize()}: {accuracy}", advice.of_view(view))

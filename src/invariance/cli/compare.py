@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.console import make_console, say
 from invariance.cli.options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(
     comparison = compare(found.images, found.labels, invariances, chosen, budget, random_state=seed)
     command = _command(folder, comparison.winner)
     if as_json:
-        print(json.dumps(_as_dict(comparison, command), indent=2))
+        say(json.dumps(_as_dict(comparison, command), indent=2))
     else:
         _print_comparison(comparison, command)
 
@@ -63,11 +64,10 @@ def _command(folder: Path, winner: "Contestant | None") -> str | None:
 
 
 def _print_comparison(comparison: "Comparison", command: str | None) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = make_console()
     n, facts = comparison.n_drawn, comparison.facts
     drawn = f"; {n} of them, drawn at random, were used" if n < facts.n_images else ""
     console.print(f"{facts.sentence}{drawn}; {comparison.n_folds} folds.\n", soft_wrap=not console.is_terminal)

@@ -4,6 +4,7 @@ import json
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from invariance.cli.console import make_console, say
 from invariance.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -24,14 +25,13 @@ def run(as_json: JsonOption = False) -> None:
 
     statuses = list_datasets()
     if as_json:
-        print(json.dumps([status._asdict() for status in statuses], indent=2))
+        say(json.dumps([status._asdict() for status in statuses], indent=2))
         return
     _print_present([status for status in statuses if status.present])
     _print_missing([status for status in statuses if not status.present])
 
 
 def _print_present(statuses: "list[DatasetStatus]") -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="Available", title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -39,14 +39,12 @@ def _print_present(statuses: "list[DatasetStatus]") -> None:
         table.add_column(column, overflow="fold")
     for status in statuses:
         table.add_row(status.name, status.what, status.where, status.how)
-    Console().print(table, markup=False)
+    make_console().print(table, markup=False)
 
 
 def _print_missing(statuses: "list[DatasetStatus]") -> None:
     """Print lines instead of a table, so that URLs and paths are not broken and can be copied."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = make_console()
     if statuses:
         console.print("\n[bold]Missing[/bold]")
     for status in statuses:

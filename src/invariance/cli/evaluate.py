@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from invariance._core.escaping import escape_controls
+from invariance.cli.console import make_console, say
 from invariance.cli.options import (
     FolderArgument,
     JobsOption,
@@ -46,7 +48,7 @@ def run(
     data = read_folder(folder, strict, min_classes=1)
     evaluation = evaluate(classifier, data.images, data.labels)
     if as_json:
-        print(json.dumps(_as_json(evaluation) | {"skipped": list_skipped(data.skipped)}, indent=2))
+        say(json.dumps(_as_json(evaluation) | {"skipped": list_skipped(data.skipped)}, indent=2))
         return
     _print_summary(evaluation)
     _print_classes(_figures_of_classes(evaluation))
@@ -95,13 +97,11 @@ def _as_json(evaluation: "Evaluation") -> dict[str, Any]:
 def _print_summary(evaluation: "Evaluation") -> None:
     low, high = evaluation.interval
     n_correct, n_images = int(evaluation.is_right.sum()), len(evaluation.codes)
-    print(f"Accuracy:          {evaluation.accuracy:.1%}, {n_correct} of {n_images} images")
-    print(f"95 % interval:     {low:.1%} to {high:.1%}, for images like these")
-    print(
-        f"Log loss:          {evaluation.log_loss:.3f} (equal probabilities: {math.log(len(evaluation.classes)):.3f})"
-    )
-    print(f"Calibration error: {evaluation.reliability.error:.1%} between probability and accuracy")
-    print(f"Time:              {1000 * evaluation.image_seconds:.1f} ms per image")
+    say(f"Accuracy:          {evaluation.accuracy:.1%}, {n_correct} of {n_images} images")
+    say(f"95 % interval:     {low:.1%} to {high:.1%}, for images like these")
+    say(f"Log loss:          {evaluation.log_loss:.3f} (equal probabilities: {math.log(len(evaluation.classes)):.3f})")
+    say(f"Calibration error: {evaluation.reliability.error:.1%} between probability and accuracy")
+    say(f"Time:              {1000 * evaluation.image_seconds:.1f} ms per image")
 
 
 def _print_classes(figures: "list[ClassFigures]") -> None:
@@ -138,18 +138,17 @@ def _print_confusions(evaluation: "Evaluation") -> None:
 
 def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     """Print a table with text in the first column and numbers in the others."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = make_console()
     if not console.is_terminal:
-        console = Console(highlight=False, width=PIPE_WIDTH)
+        console = make_console(width=PIPE_WIDTH)
     table = Table(box=None, pad_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if place else "left", overflow="fold")
+        table.add_column(Text(escape_controls(column)), justify="right" if place else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(escape_controls(cell)) for cell in row))
     console.print()
     console.print(Text(title, style="bold"))
     console.print(table)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.console import say
 from invariance.cli.options import (
     MAX_SEED,
     JobsOption,
@@ -15,7 +16,7 @@ from invariance.cli.options import (
     list_skipped,
     read_folder,
 )
-from invariance.cli.output import check_output
+from invariance.cli.output import REPORT, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +37,7 @@ EXAMPLES = """Examples:
 def run(
     model: Annotated[Path, typer.Argument(help="A model made by `invariance fit` or `invariance fit-pixels`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The report, a file ending in .html.")],
+    overwrite: OverwriteOption = False,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -49,7 +51,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed that determines which images are shown.")] = 0,
 ) -> None:
     """Write a report about a model: its accuracy, what it ignores, what it learned, and how to reproduce it."""
-    path = check_output(output, (".html", ".htm"))
+    path = claim_file(output, REPORT, overwrite, [model, data])
 
     from invariance import models
     from invariance.methods import ImageClassifier, evaluate
@@ -73,13 +75,13 @@ def run(
     report.save(path)
     if as_json:
         figures = {"report": str(path.resolve()), "model": str(model.resolve()), "type": described["method"]}
-        print(json.dumps(figures | _figures(fitted, folder, evaluation), indent=2))
+        say(json.dumps(figures | _figures(fitted, folder, evaluation), indent=2))
         return
     if evaluation is not None:
         low, high = evaluation.interval
         accuracy = f"{evaluation.accuracy:.1%} of {len(evaluation.codes)} images"
-        print(f"Accuracy: {accuracy} (95 % interval {low:.1%} to {high:.1%})")
-    print(f"Report: {path.resolve()}")
+        say(f"Accuracy: {accuracy} (95 % interval {low:.1%} to {high:.1%})")
+    say(f"Report: {path.resolve()}")
 
 
 def _command(model: Path, output: Path, data: Path | None, seed: int) -> str:

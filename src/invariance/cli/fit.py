@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.console import say
 from invariance.cli.options import (
     FolderArgument,
     InvariantToOption,
@@ -22,7 +23,7 @@ from invariance.cli.options import (
     parse_invariance,
     read_folder,
 )
-from invariance.cli.output import check_output
+from invariance.cli.output import MODEL, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder, Selection, Trial
@@ -53,6 +54,7 @@ MethodName = StrEnum("MethodName", {name: name for name in _method_names()})  # 
 def run(
     folder: FolderArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
+    overwrite: OverwriteOption = False,
     method: Annotated[
         MethodName, typer.Option(help="The method; auto compares several on held-out images.")
     ] = MethodName(AUTO),
@@ -74,7 +76,7 @@ def run(
     seed: SeedOption = 0,
 ) -> None:
     """Learn to classify images from a folder with one sub-folder per class."""
-    path = check_output(output, (".inv",))
+    path = claim_file(output, MODEL, overwrite, [folder])
     if budget is not None and method != AUTO:
         raise ValueError(f"--budget is for --method {AUTO}; got --method {method}. Leave one of them out.")
     phi = parse_invariance(invariant_to)
@@ -101,7 +103,7 @@ def run(
     save(classifier, path)
     seconds = {"fit": fit_seconds, "total": time.perf_counter() - started}
     if as_json:
-        print(json.dumps(_as_dict(classifier, selection, trial, data, path, seconds), indent=2))
+        say(json.dumps(_as_dict(classifier, selection, trial, data, path, seconds), indent=2))
     else:
         _print(classifier, selection, (trial, n_learned), data, path, seconds)
 
@@ -145,12 +147,12 @@ def _print(
         _print_entry("Ignores", f"{entry['part']} ({entry['treatment']}{default}). {entry['sentence']}")
     _print_entry("Accuracy", _accuracy(classifier, *tried))
     _print_entry("Time", f"{seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in total.")
-    print(f"Model:    {path.resolve()}")
-    print(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
+    say(f"Model:    {path.resolve()}")
+    say(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
 
 
 def _print_entry(name: str, text: str) -> None:
-    print(fill(f"{name + ':':<10}{text}", get_terminal_size().columns, subsequent_indent=" " * 10))
+    say(fill(f"{name + ':':<10}{text}", get_terminal_size().columns, subsequent_indent=" " * 10))
 
 
 def _accuracy(classifier: "ImageClassifier", trial: "Trial | None", n_learned: int | None) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.console import say
 from invariance.cli.options import JobsOption, SeedOption
-from invariance.cli.output import check_output
+from invariance.cli.output import MODEL, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     from invariance.images import MaskedImages
@@ -32,6 +33,7 @@ def run(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
+    overwrite: OverwriteOption = False,
     invariant_to: Annotated[
         str | None,
         typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:16."),
@@ -57,7 +59,7 @@ def run(
     seed: SeedOption = 0,
 ) -> None:
     """Learn to label every pixel from images in which some or all pixels are labelled."""
-    path = check_output(output, (".inv",))
+    path = claim_file(output, MODEL, overwrite, [images, masks])
 
     from invariance.images import read_mask_folder, read_masked_stack
     from invariance.models import save
@@ -81,9 +83,9 @@ def run(
     seconds = time.perf_counter() - started
     save(segmenter, path)
     for label, count in zip(segmenter.classes_, segmenter.n_labelled_, strict=True):
-        print(f"class {label!s:<6}{count:>12,} labelled pixels")
-    print(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
-    print(f"Model: {path.resolve()}")
+        say(f"class {label!s:<6}{count:>12,} labelled pixels")
+    say(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
+    say(f"Model: {path.resolve()}")
 
 
 def _read_patch_size(text: str) -> int | None:

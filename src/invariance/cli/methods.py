@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
+from invariance.cli.console import make_console, say
 from invariance.cli.options import InvariantToOption, JsonOption, parse_invariance
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def run(invariant_to: InvariantToOption = None, as_json: JsonOption = False) -> 
     phi = parse_invariance(invariant_to)
     plans = [(method, method.plan(phi)) for method in get_methods()]
     if as_json:
-        print(json.dumps([_as_dict(method, plan) for method, plan in plans], indent=2))
+        say(json.dumps([_as_dict(method, plan) for method, plan in plans], indent=2))
     else:
         _print_plans(plans)
 
@@ -41,11 +42,10 @@ def _as_dict(method: "Method", plan: "Plan") -> dict[str, Any]:
 
 
 def _print_plans(plans: "list[tuple[Method, Plan]]") -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = make_console()
     for method, plan in plans:
         console.print(f"[bold]{escape(method.name)}[/bold]: {escape(method.summary)}. For {escape(method.purpose)}.")
         table = Table(box=None, pad_edge=False, show_header=False)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from invariance.cli.output import in_one_line
+from invariance.cli.console import say_aside
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -28,7 +28,7 @@ def one_line_warnings() -> Iterator[None]:
 
 def _show(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
     if _is_own(category, filename):
-        print(f"Warning: {in_one_line(str(message))}", file=sys.stderr)
+        say_aside(f"Warning: {message}")
 
 
 def _is_own(category: type[Warning], filename: str) -> bool:

@@ -1,13 +1,12 @@
 """What commands share: options, reading folders and models, and reporting files that cannot be read."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.output import in_one_line
+from invariance.cli.console import say_aside
 
 if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder
@@ -89,9 +88,9 @@ def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
     """Print a line on standard error for each of the first skipped files, and how many more there are."""
     for _, reason in skipped[:MAX_SKIPPED_SHOWN]:
-        print(f"Skipped: {in_one_line(reason)}", file=sys.stderr)
+        say_aside(f"Skipped: {reason}")
     if len(skipped) > MAX_SKIPPED_SHOWN:
-        print(f"Skipped: {len(skipped) - MAX_SKIPPED_SHOWN} more that cannot be read.", file=sys.stderr)
+        say_aside(f"Skipped: {len(skipped) - MAX_SKIPPED_SHOWN} more that cannot be read.")
 
 
 def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:

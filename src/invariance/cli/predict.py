@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
+from invariance.cli.console import open_output, say
 from invariance.cli.options import (
     JobsOption,
     JsonOption,
@@ -23,7 +23,7 @@ from invariance.cli.options import (
     load_classifier,
     report_skipped,
 )
-from invariance.cli.output import check_output
+from invariance.cli.output import COLUMNS, TABLE, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,12 +55,16 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: print it.")
     ] = None,
+    overwrite: OverwriteOption = False,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
 ) -> None:
-    """Classify images; the table has the path, the label, and the probability of each class."""
-    path = None if output is None else check_output(output, (".csv",))
+    """Classify images; the table has the path, the label, and the probability of each class.
+
+    The column of a class called path or label is called class:path or class:label.
+    """
+    path = None if output is None else claim_file(output, TABLE, overwrite, [model, *sources])
     files = list_files(sources, recursive=True)
     classifier = load_classifier(model)
     classes = [str(name) for name in classifier.classes_]
@@ -80,12 +84,12 @@ def run(
             {"path": str(file), "label": label, "probabilities": dict(zip(classes, values, strict=True))}
             for file, label, values in predicted
         ]
-        print(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
+        say(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
     elif path is not None:
         n = counts.total()
         listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
-        print(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {listed}.")
-        print(f"Table: {path.resolve()}")
+        say(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {listed}.")
+        say(f"Table: {path.resolve()}")
 
 
 def _classify(
@@ -132,7 +136,7 @@ def _read(
 def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
     """Open the table: a file that appears only when it is complete, or standard output, at the end if `waits`.
 
-    The encoding is UTF-8; file names that are not valid text are written as their bytes.
+    The encoding of a file is UTF-8; file names that are not valid text are written as their bytes.
     """
     from invariance._core.files import atomic_path
 
@@ -143,14 +147,13 @@ def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
         ):
             yield file
         return
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")
+    table = open_output()
     if not waits:
-        yield sys.stdout
+        yield table
         return
     buffer = io.StringIO()
     yield buffer
-    sys.stdout.write(buffer.getvalue())
+    table.write(buffer.getvalue())
 
 
 def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -> Counter[str]:
@@ -159,7 +162,20 @@ def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -
     counts: Counter[str] = Counter()
     for path, label, probabilities in predicted:
         if not counts:
-            writer.writerow(["path", "label", *classes])
+            writer.writerow([*COLUMNS, *_class_columns(classes)])
         writer.writerow([path, label, *probabilities])
         counts[label] += 1
     return counts
+
+
+def _class_columns(classes: list[str]) -> list[str]:
+    """Return the names of the columns of classes: their own, with a prefix where the table has such a column."""
+
+    def column(name: str) -> str:
+        is_taken = name in COLUMNS
+        while is_taken:
+            name = f"class:{name}"
+            is_taken = name in classes
+        return name
+
+    return [column(name) for name in classes]

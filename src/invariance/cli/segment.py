@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from invariance.cli.console import say
 from invariance.cli.options import JobsOption, list_files
+from invariance.cli.output import OverwriteOption, check_folder, claim_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +49,7 @@ def run(
         Path,
         typer.Option("--output", "-o", help="The folder for the results, named as the images; created if missing."),
     ],
+    overwrite: OverwriteOption = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also write STEM-probabilities.tif: float32, one channel per class.")
     ] = False,
@@ -58,26 +61,19 @@ def run(
     """Label every pixel with the values of the masks; stacks keep their axes and pixel size."""
     from invariance.images import open_stack
 
-    _check_folder(output)
+    check_folder(output)
     files = list_files(images)
     segmenter = _load(model)
     # Stacks are opened twice: first to find invalid ones before any work, then one at a time, to save memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
-    _check_results(plans, model)
+    _check_names(plans)
+    paths = [result.path for results in plans.values() for result in results]
+    claim_files(output, paths, overwrite, [model, *images, *files])
     with _created(output):
         for file, results in plans.items():
             shares = _segment(open_stack(file), segmenter, results)
             listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
-            print(f"{results[0].path}: {listed}")
-
-
-def _check_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"cannot write to '{folder}': it is a file. Name a folder.")
-    if not folder.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot create '{folder}': the folder '{folder.parent}' does not exist. Create it first."
-        )
+            say(f"{results[0].path}: {listed}")
 
 
 @contextmanager
@@ -136,15 +132,13 @@ def _as_pixels(classes: "np.ndarray") -> "np.ndarray":
     return next((values for values in narrow if np.array_equal(values, classes)), classes)
 
 
-def _check_results(plans: dict[Path, list[Result]], model: Path) -> None:
-    """Refuse two results of the same name, and results that would overwrite a file that is read."""
+def _check_names(plans: dict[Path, list[Result]]) -> None:
+    """Refuse two results of the same name."""
     sources: dict[str, Path] = {}
     for file, results in plans.items():
         for path, _ in results:
             if path.stem in sources:
                 raise ValueError(f"'{sources[path.stem]}' and '{file}' would both be written to '{path}'. Rename one.")
-            if path.exists() and any(path.samefile(read) for read in (*plans, model)):
-                raise ValueError(f"cannot write '{path}': it is read by this command. Name another folder with -o.")
             sources[path.stem] = file
 
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from invariance.cli.output import check_output
+from invariance.cli.console import make_console, say
+from invariance.cli.output import FIGURE, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     import numpy as np
 
-ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 MAX_SHOWN = 64
 # Checking whether a set is a group takes time quadratic in its size: seconds beyond this many members.
 MAX_CHECKED = 64
@@ -34,6 +34,7 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The figure: .png, .svg, .pdf or .jpg. Default: orbit.png.")
     ] = None,
+    overwrite: OverwriteOption = False,
     size: Annotated[
         int, typer.Option(min=8, max=512, help="The image is first resized to at most this many pixels per side.")
     ] = 96,
@@ -42,11 +43,11 @@ def run(
     if image is None and spec is None and output is None:
         _print_sets()
     else:
-        _draw_orbit(image, "rotations:8" if spec is None else spec, output or Path("orbit.png"), size)
+        path = claim_file(output or Path("orbit.png"), FIGURE, overwrite, [image])
+        _draw_orbit(image, "rotations:8" if spec is None else spec, path, size)
 
 
 def _print_sets() -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from invariance.transformations.parsing import WORDS, describe_word
@@ -61,12 +62,10 @@ def _print_sets() -> None:
         form = kind.text_form
         more = " ..." if form.takes_any_number else ""
         table.add_row(form.example, ", ".join(form.parameters) + more, describe_word(word))
-    Console().print(table, markup=False)
+    make_console().print(table, markup=False)
 
 
-def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> None:
-    path = check_output(output, ENDINGS)
-
+def _draw_orbit(image_path: Path | None, spec: str, path: Path, size: int) -> None:
     from invariance.report import orbit_figure, save_figure
     from invariance.report.figures import pick_evenly
     from invariance.transformations import Operators, check_group
@@ -83,12 +82,12 @@ def _draw_orbit(image_path: Path | None, spec: str, output: Path, size: int) -> 
     orbit = operators.apply(normalize_intensities(image[None], phi))[0]
     numbers = [number_of[member] for member in operators.members]
     save_figure(orbit_figure(orbit, title=spec, numbers=numbers), path)
-    print(f"{len(members)} members, {len(orbit)} shown.")
+    say(f"{len(members)} members, {len(orbit)} shown.")
     if split_normalizing(phi)[0] is not None:
-        print("Images are normalized first; the members act on normalized images.")
+        say("Images are normalized first; the members act on normalized images.")
     if len(members) <= MAX_CHECKED:
-        print(check_group(phi, (31, 31)).sentence)
-    print(f"Figure: {path.resolve()}")
+        say(check_group(phi, (31, 31)).sentence)
+    say(f"Figure: {path.resolve()}")
 
 
 def _read_small(path: Path | None, size: int) -> "np.ndarray":

@@ -10,7 +10,7 @@ from typing import IO, cast
 
 import numpy as np
 
-from invariance._core.files import atomic_path
+from invariance._core.files import atomic_path, naming_full_disk
 from invariance.images.layout import Layout
 
 _SUFFIXES = (".png", ".tif", ".tiff")
@@ -60,17 +60,19 @@ def page_writer(path: str | os.PathLike, layout: Layout | None = None) -> Iterat
 
         def write(page: np.ndarray) -> None:
             page = page.astype(np.uint8 if page.dtype == bool else page.dtype.newbyteorder("="), copy=False)
-            if not forms and not is_png:
-                _begin_tiff(file, layout, page)
             forms.append((page.shape, page.dtype))
             if len(forms) > layout.n_pages:
                 raise ValueError(f"cannot write '{path}': its layout has {layout.n_pages} pages; got one more.")
             if forms[-1] != forms[0]:
                 raise ValueError(f"cannot write '{path}': page {len(forms) - 1} is {forms[-1]}, the first {forms[0]}.")
-            if is_png:
-                _write_png(path, file, page)
-            else:
-                file.write(np.ascontiguousarray(_in_planes(page)).data)
+            # Several files may be open; the error of a full disk names this one.
+            with naming_full_disk(path, neighbour, None if is_png else layout.n_pages * page.nbytes):
+                if is_png:
+                    _write_png(path, file, page)
+                else:
+                    if len(forms) == 1:
+                        _begin_tiff(file, layout, page)
+                    file.write(np.ascontiguousarray(_in_planes(page)).data)
 
         yield write
         if len(forms) != layout.n_pages:

@@ -28,7 +28,7 @@ class ModelError(ValueError):
 def write_container(path: str | os.PathLike, metadata: dict[str, Any], payload: bytes) -> None:
     """Write the model file, completely or not at all."""
     metadata = {"format": FORMAT, **metadata, "sha256": hashlib.sha256(payload).hexdigest()}
-    with atomic_path(path) as neighbour, zipfile.ZipFile(neighbour, "w") as archive:
+    with atomic_path(path, len(payload)) as neighbour, zipfile.ZipFile(neighbour, "w") as archive:
         archive.writestr(METADATA, json.dumps(metadata, indent=2))
         archive.writestr(PAYLOAD, payload)
 

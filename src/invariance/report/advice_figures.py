@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from invariance.methods import Advice, Finding
 from invariance.methods.findings import Verdict
-from invariance.report.figures import BLUE, GREEN, GREY, INK, PALE, RED, SMALL_SIZE
+from invariance.report.figures import BLUE, GREEN, GREY, INK, PALE, RED, SMALL_SIZE, printable
 
 COLOURS = {Verdict.HELPS: GREEN, Verdict.HURTS: RED, Verdict.NO_DIFFERENCE: BLUE, Verdict.UNCLEAR: GREY}
 # Distinguishable without colours as well.
@@ -61,7 +61,7 @@ def _show_panel(axes, findings: list[Finding], advised: Finding) -> None:
     n_single = sum(len(finding.parts) == 1 for finding in findings)
     if 0 < n_single < len(findings) and len(findings[n_single].parts) > 1:
         axes.axhline(n_single - 0.5, color=PALE, linewidth=1)
-    axes.set_yticks(range(len(findings)), [finding.name for finding in findings])
+    axes.set_yticks(range(len(findings)), [printable(finding.name) for finding in findings])
     for label, finding in zip(axes.get_yticklabels(), findings, strict=True):
         label.set_fontweight("bold" if (finding.parts, finding.view) == (advised.parts, advised.view) else "normal")
     axes.set_ylim(max(len(findings), 1) - 0.4, -0.6)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from invariance._core.checks import check_count
 from invariance.images import as_float32, resample_boxes
-from invariance.report.figures import image_grid_figure
+from invariance.report.figures import image_grid_figure, printable
 
 PATCH_SIDE = 32  # pixels; an inch on the page shows no more of a window
 
@@ -40,7 +40,7 @@ def word_map_figure(model: Any, image: np.ndarray, label: Any, n_windows: int = 
     left.imshow(image, cmap="gray", vmin=0, vmax=1)
     shown = right.imshow(strength, cmap="viridis", vmin=0, vmax=1)
     left.set_title("image", fontsize=10)
-    right.set_title(f"words of class {label}", fontsize=10)
+    right.set_title(f"words of class {printable(label)}", fontsize=10)
     for axes in (left, right):
         axes.set_axis_off()
     figure.colorbar(shown, ax=right, label="share of the class", shrink=0.85)

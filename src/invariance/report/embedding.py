@@ -4,13 +4,12 @@ import base64
 import io
 from html import escape
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
 from invariance.images import as_float32, shrink
-from invariance.report.figures import SVG_STYLE
+from invariance.report.figures import drawing
 
 # Images of at most this many pixels per side are stored without loss, and each pixel is shown as a square.
 MAX_SQUARES = 64
@@ -21,7 +20,7 @@ JPEG_QUALITY = 85
 def svg_address(figure: Figure) -> str:
     """Return a figure as the `data:` address of an SVG image; it has no date, so that it is always the same."""
     buffer = io.BytesIO()
-    with mpl.rc_context(SVG_STYLE):
+    with drawing():
         figure.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="white")
     return _address("svg+xml", buffer)
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from invariance.methods.evaluation import Reliability
-from invariance.report.figures import BLUE, INK, ORANGE, PALE
+from invariance.report.figures import BLUE, INK, ORANGE, PALE, printable
 
 
 def reliability_figure(reliability: Reliability) -> Figure:
@@ -72,7 +72,7 @@ def response_figure(degrees: np.ndarray, probabilities: np.ndarray, label: str, 
     axes.plot(degrees[order], probabilities[:, order].T, color=BLUE, alpha=0.3, linewidth=1)
     axes.plot(degrees[order], probabilities[:, order].mean(axis=0), color=ORANGE, linewidth=2.6)
     axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
-    axes.set(xlabel=label, ylabel="probability of true class", ylim=(0, 1.03))
+    axes.set(xlabel=printable(label), ylabel="probability of true class", ylim=(0, 1.03))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -5,7 +5,9 @@ background, on which they are legible in a light or dark page.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from invariance._core.files import atomic_path
+from invariance._core.escaping import escape_controls
+from invariance._core.files import GENERATOR, atomic_path
+from invariance._version import __version__
 
 BLUE, ORANGE, GREEN, RED = "#2b6ca3", "#d9822b", "#2e8b57", "#c0392b"
 INK, GREY, PALE = "#1c2430", "#6b7684", "#c9d6e3"
@@ -22,6 +26,15 @@ LETTER_WIDTH = 0.085  # inches, of an average letter at matplotlib's default of 
 DOTS_PER_INCH = 150  # of saved pixel images: sharp at twice the size of a screen's 72 to 96
 # Fixed element names: the same figure gives the same file. Letters as outlines: no font is needed to show it.
 SVG_STYLE = {"svg.hashsalt": "invariance", "svg.fonttype": "path"}
+# How each format says what wrote it; for JPEG, Pillow writes a comment.
+_MARK = f"{GENERATOR} {__version__}"
+MARKS: dict[str, dict[str, Any]] = {
+    "png": {"metadata": {"Software": _MARK}},
+    "svg": {"metadata": {"Creator": _MARK}},
+    "pdf": {"metadata": {"Creator": _MARK}},
+    "jpg": {"pil_kwargs": {"comment": _MARK}},
+    "jpeg": {"pil_kwargs": {"comment": _MARK}},
+}
 
 CONFUSION_CELL = 0.62  # inches
 DARK_CELL = 0.55  # share of a class above which white digits are more legible than dark ones
@@ -57,12 +70,12 @@ def confusion_figure(counts: np.ndarray, class_names: Sequence[str], title: str 
         ink = "white" if shares[row, column] > DARK_CELL else INK
         axes.text(column, row, f"{count:g}", ha="center", va="center", color=ink, fontsize=10)
     slant = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if longest > 2 else {}
-    axes.set_xticks(range(n_classes), names, parse_math=False, **slant)
-    axes.set_yticks(range(n_classes), names, parse_math=False)
+    axes.set_xticks(range(n_classes), names, **slant)
+    axes.set_yticks(range(n_classes), names)
     axes.tick_params(length=0)
     axes.set(xlabel="predicted class", ylabel="true class")
     # The title is above the whole figure: above the axes alone a long one would be cut off.
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -83,7 +96,7 @@ def bar_figure(values: Mapping[str, float], label: str, title: str = "", limit: 
     -------
     figure : matplotlib.figure.Figure
     """
-    names, lengths = list(values), np.array(list(values.values()), dtype=float)
+    names, lengths = [printable(name) for name in values], np.array(list(values.values()), dtype=float)
     longest = max(map(len, names))
     height = 0.95 + 0.42 * len(names) + 0.25 * bool(title)
     figure = Figure(figsize=(3.6 + LETTER_WIDTH * longest, height), layout="constrained")
@@ -92,9 +105,9 @@ def bar_figure(values: Mapping[str, float], label: str, title: str = "", limit: 
     axes.bar_label(bars, [f"{length:.3g}" for length in lengths], padding=4, color=INK)
     axes.invert_yaxis()
     axes.set_xlim(min(0.0, lengths.min() * BAR_MARGIN), (limit or lengths.max() or 1.0) * BAR_MARGIN)
-    axes.set_xlabel(label)
+    axes.set_xlabel(printable(label))
     axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -143,8 +156,8 @@ def image_grid_figure(
         for spine in axes.spines.values():
             spine.set(color=frame or PALE, linewidth=2.5 if frame else 0.8)
         if titles:
-            axes.set_title(titles[i], fontsize=SMALL_SIZE, pad=3, color=INK)
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+            axes.set_title(printable(titles[i]), fontsize=SMALL_SIZE, pad=3, color=INK)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -183,8 +196,16 @@ def save_figure(figure: Figure, path: str | os.PathLike) -> None:
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
         raise ValueError(f"cannot write '{path}': its name must end in one of {', '.join(sorted(known))}.")
-    with atomic_path(path) as neighbour, mpl.rc_context(SVG_STYLE):
-        figure.savefig(neighbour, format=kind, dpi=DOTS_PER_INCH)
+    with atomic_path(path) as neighbour, drawing():
+        figure.savefig(neighbour, format=kind, dpi=DOTS_PER_INCH, **MARKS.get(kind, {}))
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw figures the same everywhere; characters that the font lacks are boxes, which needs no warning."""
+    with mpl.rc_context(SVG_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(?s)Glyph \d+ .*missing from font")
+        yield
 
 
 def class_colours(n_classes: int) -> list[Any]:
@@ -200,5 +221,5 @@ def pick_evenly(n: int, n_picked: int) -> np.ndarray:
 
 
 def printable(name: object) -> str:
-    """Return a name as text that can be drawn: bytes of a file name that are not valid text are escaped."""
-    return str(name).encode("utf-8", "backslashreplace").decode("utf-8")
+    """Return a name as text that is drawn as it is: a dollar begins no formula; control characters are escaped."""
+    return escape_controls(str(name)).replace("$", r"\$")

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_count
 from invariance.jungles.dag import Dag, cut_below
-from invariance.report.figures import GREY, INK, LETTER_WIDTH, PALE, SMALL_SIZE, TITLE_SIZE, class_colours
+from invariance.report.figures import GREY, INK, LETTER_WIDTH, PALE, SMALL_SIZE, TITLE_SIZE, class_colours, printable
 from invariance.report.jungle_figures import filter_image
 
 COLUMN, ROW = 0.82, 1.5  # distances between nodes
@@ -70,7 +70,7 @@ def jungle_figure(model: Any, jungle: int = 0, max_layers: int = 6, class_names:
         raise ValueError(f"jungle must be below the number of jungles, {len(model.dags_)}; got {jungle}.")
     whole = model.dags_[jungle]
     dag = _legible_part(whole, check_count("max_layers", max_layers))
-    names = [str(name) for name in (model.classes_ if class_names is None else class_names)]
+    names = [printable(name) for name in (model.classes_ if class_names is None else class_names)]
     colours = class_colours(len(names))
     images = (dag.filters @ model.reduced_.basis.T).reshape(-1, *model.reduced_.image_shape)
     edges = list_edges(dag)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from invariance.report.figures import BLUE, INK, ORANGE, PALE, TITLE_SIZE
+from invariance.report.figures import BLUE, INK, ORANGE, PALE, TITLE_SIZE, printable
 from invariance.transformations import InvarianceProfile
 
 
@@ -34,11 +34,11 @@ def profile_figure(profiles: Mapping[str, InvarianceProfile], title: str = "") -
         axes.plot([0, limit], [0, limit], color=PALE, zorder=0)
         axes.plot(within, between, ".", color=BLUE, markersize=4)
         axes.set(xlabel="within orbits", aspect="equal", xlim=(0, 1.03 * limit), ylim=(0, 1.03 * limit))
-        axes.set_title(f"{name}\nratio {profile.ratio:.2f}", fontsize=10)
+        axes.set_title(f"{printable(name)}\nratio {profile.ratio:.2f}", fontsize=10)
         axes.ticklabel_format(style="sci", scilimits=(-2, 3))
     plots[0].set_ylabel("between images")
     _show_means(bars, profiles)
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -50,7 +50,7 @@ def _show_means(axes, profiles: Mapping[str, InvarianceProfile]) -> None:
             axes.errorbar(
                 np.mean(values) / unit, row + offset, xerr=np.std(values) / unit, fmt="o", color=colour, capsize=3
             )
-    axes.set_yticks(range(len(profiles)), list(profiles))
+    axes.set_yticks(range(len(profiles)), [printable(name) for name in profiles])
     axes.set_ylim(len(profiles) - 0.5, -0.5)
     axes.set_xlim(left=0)
     axes.set_xlabel("distance / mean between images")

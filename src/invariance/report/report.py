@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from invariance._core.files import atomic_path
+from invariance._core.files import GENERATOR, atomic_path
 from invariance._version import __version__
 from invariance.report.embedding import image_item, svg_address
 
@@ -134,6 +134,7 @@ class Report:
         head = [
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta name="generator" content="{GENERATOR} {__version__}">',
             f"<title>{escape(self.title)}</title>",
             f"<style>\n{style}</style>",
         ]
@@ -142,8 +143,9 @@ class Report:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the page to a file; an existing file is replaced only when the new one is complete."""
-        with atomic_path(path) as neighbour:
-            neighbour.write_text(self.to_html(), encoding="utf-8", errors="backslashreplace")
+        page = self.to_html().encode("utf-8", "backslashreplace")
+        with atomic_path(path, len(page)) as neighbour:
+            neighbour.write_bytes(page)
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in a frame that keeps its style from the rest."""

@@ -28,22 +28,22 @@ def weights_figure(classifier: Any, title: str = "") -> Figure:
     figure : matplotlib.figure.Figure
     """
     if len(classifier.task_names_) <= MAX_TASKS_SHOWN:
-        names, shares = list(classifier.task_names_), classifier.shares_
+        names, shares = [printable(name) for name in classifier.task_names_], classifier.shares_
     else:
-        names, shares = [f"{name} or another" for name in classifier.classes_], class_shares(classifier)
+        names, shares = [printable(f"{name} or another") for name in classifier.classes_], class_shares(classifier)
     longest = max(map(len, names))
     figure = Figure(figsize=(5.6 + 0.08 * longest, 1.3 + 0.26 * len(names)), layout="constrained")
     axes = figure.subplots()
     starts = np.zeros(len(names))
     for place, kernel in enumerate(classifier.kernel_names_):
-        axes.barh(names, shares[:, place], left=starts, color=_colour(place), height=0.74, label=kernel)
+        axes.barh(names, shares[:, place], left=starts, color=_colour(place), height=0.74, label=printable(kernel))
         starts += shares[:, place]
     axes.invert_yaxis()
     axes.set(xlim=(0, 1), xlabel="share of the weights")
     axes.spines[["top", "right"]].set_visible(False)
     n_cols = min(3, len(classifier.kernel_names_))
     figure.legend(loc="outside lower center", ncols=n_cols, frameon=False, fontsize=SMALL_SIZE, labelcolor=INK)
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -67,12 +67,14 @@ def weights_by_size_figure(
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(kernel_names):
-        axes.plot(sizes, shares[:, :, place].mean(axis=1), "o-", color=_colour(place), label=name, markersize=4)
+        axes.plot(
+            sizes, shares[:, :, place].mean(axis=1), "o-", color=_colour(place), label=printable(name), markersize=4
+        )
     axes.set_xticks(list(sizes))
     axes.set(xlabel="training images per class", ylabel="mean share of the weights", ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=SMALL_SIZE, labelcolor=INK)
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 
@@ -97,12 +99,10 @@ def similarity_figure(similarity: np.ndarray, names: Sequence[str], title: str =
     figure = Figure(figsize=(side + 0.9 + LETTER_WIDTH * longest, side + 0.5 + 0.06 * longest), layout="constrained")
     axes = figure.subplots()
     shown = axes.imshow(similarity, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(
-        range(n), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=SMALL_SIZE, parse_math=False
-    )
-    axes.set_yticks(range(n), names, fontsize=SMALL_SIZE, parse_math=False)
+    axes.set_xticks(range(n), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=SMALL_SIZE)
+    axes.set_yticks(range(n), names, fontsize=SMALL_SIZE)
     figure.colorbar(shown, ax=axes, label="overlap of the weights", shrink=0.8)
-    figure.suptitle(title, fontsize=TITLE_SIZE, wrap=True)
+    figure.suptitle(printable(title), fontsize=TITLE_SIZE, wrap=True)
     return figure
 
 

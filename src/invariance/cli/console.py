@@ -1,0 +1,82 @@
+"""What a command prints: safe on every terminal and in every encoding, also after the reader of a pipe has gone."""
+
+import codecs
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from invariance._core.escaping import escape_controls, in_one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NAMES = "invariance.names"  # how characters are encoded that the encoding of a stream does not have
+
+
+def _encode_name(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return a byte of a file name that is not valid text as it is, and any other character as an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    character = error.object[error.start]
+    is_byte = "\udc80" <= character <= "\udcff"
+    return (
+        character.encode("utf-8", "surrogateescape") if is_byte else character.encode("ascii", "backslashreplace")
+    ), error.start + 1
+
+
+codecs.register_error(NAMES, _encode_name)
+
+
+def prepare_streams() -> None:
+    """Make standard output take any character, and standard streams that the caller has closed take anything."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
+        sys.stdout.reconfigure(errors=NAMES)
+
+
+def say(text: str) -> None:
+    """Print text on standard output; control characters, for example of file names, are escaped."""
+    print(escape_controls(text))
+
+
+def say_aside(text: str) -> None:
+    """Print one line on standard error."""
+    with suppress(OSError):  # nobody may be reading
+        print(in_one_line(text), file=sys.stderr)
+
+
+def discard_output() -> None:
+    """Forget what is buffered for standard output, which cannot be written; otherwise Python tries again at its end."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, (sys.__stdout__ or sys.stdout).fileno())
+        os.close(nowhere)
+
+
+def open_output() -> TextIO:
+    """Return standard output for a table: names are written as they are, but on a terminal they are escaped."""
+    return cast(TextIO, _TerminalOutput()) if sys.stdout.isatty() else sys.stdout
+
+
+class _TerminalOutput(io.TextIOBase):
+    """Standard output on which control characters are escaped."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(escape_controls(text))
+
+
+def make_console(**settings: Any) -> "Console":
+    """Return a console of rich on standard output, on which control characters in texts are escaped."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class EscapingConsole(Console):
+        def render(self, *arguments: Any, **named: Any) -> Any:
+            for text, style, control in super().render(*arguments, **named):
+                yield Segment(text if control else escape_controls(text), style, control)
+
+    return EscapingConsole(highlight=False, **settings)
