@@ -19,7 +19,6 @@ from campaign.commands import OK, Ended, run_command
 from campaign.part import Case, Findings, Part
 from campaign.snapshots import UNFINISHED, differences, snapshot
 
-SECONDS = 240.0
 ODD = (
     "",
     " ",
@@ -113,7 +112,7 @@ def run(case: Case) -> Findings:
     shutil.copytree(case.inputs / "hostile", world, symlinks=True)
     arguments, outputs = draw(case.rng, sorted(os.listdir(world)))
     before = snapshot(world)
-    ended = run_command(arguments, world, SECONDS)
+    ended = run_command(arguments, world)
     faults = ended.faults() + changes(ended, world, before, outputs)
     findings = Findings()
     findings.add(f"exit code {ended.code}", faults)
@@ -222,4 +221,4 @@ def changes(ended: Ended, world: Path, before: dict[Path, str], outputs: list[st
     return [ended.blamed("; ".join(sorted(wrong)))] if wrong else []
 
 
-PART = Part("arguments", 300, lambda number: 600.0, prepare, run, n_together=5)
+PART = Part("arguments", 300, lambda number: 1200.0, prepare, run, n_together=5)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SECONDS = 120.0  # after which a command on tiny inputs hangs
+SECONDS = 300.0  # after which a command on tiny inputs hangs, also on a busy machine
 STDERR_TAIL = 1200  # characters of an error in the report
 OK, MISTAKE, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 # What Python and the run-time library of C++ print when something ends that must not end so.

@@ -136,4 +136,4 @@ def _judge(ended: Ended, world: Path, name: str, has_old: bool) -> list[str]:
     return faults
 
 
-PART = Part("disks", 100, lambda number: 900.0, prepare_victims, run, n_together=4)
+PART = Part("disks", 100, lambda number: 2400.0, prepare_victims, run, n_together=4)

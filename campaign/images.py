@@ -47,7 +47,7 @@ def _has_command(number: int) -> bool:
 
 def _seconds(number: int) -> float:
     """A file of a few kilobytes is read in milliseconds; the commands have their own limits."""
-    return 900.0 if _has_command(number) or number < 0 else 30.0
+    return 3600.0 if _has_command(number) or number < 0 else 60.0
 
 
 def _read_in_all_ways(path: Path) -> dict[str, str]:

@@ -8,8 +8,7 @@ import json
 import signal
 import time
 from pathlib import Path
-
-import numpy as np
+from typing import NamedTuple
 
 from campaign.commands import INTERRUPTED, OK, TERMINATED, Ended, run_command, start_command
 from campaign.part import Case, Findings, Part
@@ -35,7 +34,7 @@ def run(case: Case) -> Findings:
     is_real = case.number % N_PER_REAL == 0
     has_old = bool(case.rng.random() < 0.7)
     world, arguments = place(case, name, has_old), arguments_of(name)
-    ended = _kill(arguments, world, number, is_real, _moment(case, name, is_real))
+    ended = _kill(arguments, world, number, is_real, _draw_moment(case, name, is_real))
     faults = _faults(ended, number, has_all_new(world, name))
     # `segment` writes two files at a time.
     wrong = wrong_files(world, name, has_old, ended, max_hidden=2 if number == signal.SIGKILL else 0)
@@ -50,23 +49,25 @@ def run(case: Case) -> Findings:
     return findings
 
 
-def _moment(case: Case, name: str, is_real: bool) -> float | None:
-    """Draw when to kill, in seconds after the start; None is while the command writes."""
+class Moment(NamedTuple):
+    """When to kill: so many seconds after the start, or after the command has begun to write."""
+
+    seconds: float
+    is_writing: bool
+
+
+def _draw_moment(case: Case, name: str, is_real: bool) -> Moment:
     if case.rng.random() < 0.5:
-        return None
+        return Moment(float(case.rng.uniform(0, WRITING_SECONDS)), is_writing=True)
     seconds = json.loads((case.inputs / "victims" / "seconds.json").read_text())[name]
-    return float(case.rng.uniform(0, seconds + (REAL_START_SECONDS if is_real else 0)))
+    return Moment(float(case.rng.uniform(0, seconds + (REAL_START_SECONDS if is_real else 0))), is_writing=False)
 
 
-def _kill(arguments: list[str], world: Path, number: signal.Signals, is_real: bool, moment: float | None) -> Ended:
+def _kill(arguments: list[str], world: Path, number: signal.Signals, is_real: bool, moment: Moment) -> Ended:
     running = start_command(arguments, world, is_real=is_real)
-    if moment is None:
-        while running.is_alive() and not leftovers(world) and time.monotonic() - running.started < 60:
-            time.sleep(0.0005)
-        moment = float(np.random.default_rng().uniform(0, WRITING_SECONDS))
-    else:
-        moment -= time.monotonic() - running.started
-    time.sleep(max(0.0, moment))
+    while moment.is_writing and running.is_alive() and not leftovers(world):
+        time.sleep(0.0005)
+    time.sleep(moment.seconds)
     running.send(number)
     return running.wait()
 
@@ -81,4 +82,4 @@ def _faults(ended: Ended, number: signal.Signals, is_complete: bool) -> list[str
     return [] if number == signal.SIGINT and (is_before or is_after) else ended.faults(ALLOWED[number])
 
 
-PART = Part("kills", 200, lambda number: 600.0, prepare_victims, run, n_together=4)
+PART = Part("kills", 200, lambda number: 2400.0, prepare_victims, run, n_together=4)

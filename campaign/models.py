@@ -7,7 +7,7 @@ from campaign.commands import OK, run_command
 from campaign.part import Case, Findings, Part
 from campaign.world import make_world
 
-SECONDS = 60.0
+SECONDS = 120.0
 
 
 def prepare(inputs: Path, is_short: bool) -> None:
@@ -41,4 +41,4 @@ def _judge(path: Path) -> int:
     return OK
 
 
-PART = Part("models", 1000, lambda number: 300.0, prepare, run, n_together=50)
+PART = Part("models", 1000, lambda number: 1200.0, prepare, run, n_together=50)

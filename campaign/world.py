@@ -8,6 +8,7 @@ from PIL import Image
 
 from campaign.commands import OK, run_command
 
+COMPILATION_SECONDS = 900.0  # the first command after a change of the library compiles its loops
 N_IMAGES = 4  # per class
 N_PAGES, SIDE = 3, 48
 FIT = ("--method", "codebook", "--jobs", "1")
@@ -37,6 +38,6 @@ def make_world(inputs: Path, is_short: bool = False) -> None:
 
 def must_run(arguments: list[str], folder: Path) -> None:
     """Run a command that has no reason to fail."""
-    ended = run_command(arguments, folder)
+    ended = run_command(arguments, folder, COMPILATION_SECONDS)
     if ended.code != OK:
         raise RuntimeError(ended.blamed(f"ended with exit code {ended.code}"))
