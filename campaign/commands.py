@@ -2,6 +2,7 @@
 
 import atexit
 import ctypes
+import math
 import os
 import resource
 import shlex
@@ -88,13 +89,13 @@ class Running:
         self._status: int | None = None
         self._peak = 0
 
-    def is_alive(self) -> bool:
-        """Whether the command has not ended."""
+    def is_alive(self, seconds: float = math.inf) -> bool:
+        """Whether the command has not ended, and so many seconds have not passed."""
         if self._status is None:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
                 self._status, self._peak = status, 1024 * usage.ru_maxrss
-        return self._status is None
+        return self._status is None and time.monotonic() - self.started < seconds
 
     def send(self, number: int) -> None:
         """Send a signal, unless the command has ended."""

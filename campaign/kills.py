@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from campaign.commands import INTERRUPTED, OK, TERMINATED, Ended, run_command, start_command
+from campaign.commands import INTERRUPTED, OK, SECONDS, TERMINATED, Ended, run_command, start_command
 from campaign.part import Case, Findings, Part
 from campaign.snapshots import leftovers
 from campaign.victims import VICTIMS, arguments_of, has_all_new, place, prepare_victims, wrong_files
@@ -65,7 +65,7 @@ def _draw_moment(case: Case, name: str, is_real: bool) -> Moment:
 
 def _kill(arguments: list[str], world: Path, number: signal.Signals, is_real: bool, moment: Moment) -> Ended:
     running = start_command(arguments, world, is_real=is_real)
-    while moment.is_writing and running.is_alive() and not leftovers(world):
+    while moment.is_writing and running.is_alive(SECONDS) and not leftovers(world):
         time.sleep(0.0005)
     time.sleep(moment.seconds)
     running.send(number)

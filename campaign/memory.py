@@ -3,6 +3,8 @@
 The formulas bound what a process needs from the sizes of its files, so that it is known beforehand.
 """
 
+import math
+import shutil
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -20,29 +22,34 @@ MB = 10**6
 SECONDS = 600.0
 # The constants of docs/memory.md, in bytes.
 LIBRARIES = 350 * MB  # the interpreter and all libraries, loaded
-PER_MODEL_BYTE = 4  # the file, its members, and the arrays made of them
+LOAD, PER_ARRAY_BYTE, PER_SCHEMA_BYTE = 40 * MB, 3, 30
 PER_VALUE = 16  # of the largest image while it is decoded; a value is one channel of one pixel
+STORED_COPIES, PER_VALUE_WITHOUT_WHITE = 3, 28  # of images other than of 8 and 16 bits without sign
 PREDICT = 300 * MB  # 64 images of at most 320 x 320 pixels and their descriptions
-SEGMENT = 150 * MB  # a tile of 256 x 256 pixels per thread, and the spectra of the filters
+SEGMENT = 150 * MB  # per thread: a tile of 256 x 256 pixels; and the spectra of the filters
 TILE_SIDE = 256
 N_JOBS = 2
 METHODS = ("codebook", "hierarchy", "jungle", "objects", "tangent", "texture", "tradeoff")
 
 
-def model_bytes(path: Path) -> int:
-    """Return the size of a model file, or of what it unpacks to if that is larger."""
-    with zipfile.ZipFile(path) as archive, archive.open("model.skops") as payload, zipfile.ZipFile(payload) as members:
-        return max(path.stat().st_size, sum(member.file_size for member in members.infolist()))
-
-
 def load_limit(model: Path) -> int:
     """Bound the memory of `load`."""
-    return LIBRARIES + PER_MODEL_BYTE * model_bytes(model)
+    with zipfile.ZipFile(model) as archive, archive.open("model.skops") as payload, zipfile.ZipFile(payload) as members:
+        sizes = {member.filename: member.file_size for member in members.infolist()}
+    n_schema = sizes.pop("schema.json")
+    n_arrays = sum(sizes.values())
+    return LIBRARIES + LOAD + model.stat().st_size + PER_ARRAY_BYTE * n_arrays + PER_SCHEMA_BYTE * n_schema
 
 
-def predict_limit(model: Path, n_values: int) -> int:
-    """Bound the memory of `predict`, given the pixels times channels of the largest image."""
-    return load_limit(model) + PREDICT + PER_VALUE * n_values
+def read_limit(shape: tuple[int, ...], dtype: np.dtype) -> int:
+    """Bound the memory of reading an image."""
+    has_white = dtype in (np.uint8, np.uint16)
+    return math.prod(shape) * (PER_VALUE if has_white else STORED_COPIES * dtype.itemsize + PER_VALUE_WITHOUT_WHITE)
+
+
+def predict_limit(model: Path, shape: tuple[int, ...], dtype: np.dtype) -> int:
+    """Bound the memory of `predict`, given the largest image."""
+    return load_limit(model) + PREDICT + read_limit(shape, dtype)
 
 
 def segment_limit(model: Path, height: int, width: int, n_channels: int) -> int:
@@ -114,32 +121,48 @@ def load_small(case: Case) -> Findings:
     return findings
 
 
-def predict_one(case: Case, shape: tuple[int, ...], kind: str) -> Findings:
+def predict_one(case: Case, shape: tuple[int, ...], kind: str, dtype: type = np.uint8) -> Findings:
     """`predict` of one large image."""
-    pixels = case.rng.integers(0, 256, shape, dtype=np.uint8).astype(np.uint16 if "16" in kind else np.uint8)
-    path = case.folder / f"large.{'tif' if 'tiff' in kind else 'png'}"
+    pixels = case.rng.integers(0, 256, shape, dtype=np.uint8).astype(dtype)
+    path = case.folder / f"large.{'png' if dtype == np.uint8 else 'tif'}"
     if path.suffix == ".tif":
         tifffile.imwrite(path, pixels, photometric="rgb" if len(shape) == 3 else "minisblack")
     else:
         Image.fromarray(pixels).save(path, compress_level=1)
-    model = case.inputs / "world" / "m.inv"
-    ended = run_command(["predict", str(model), str(path), "--jobs", str(N_JOBS)], case.folder, SECONDS, is_real=True)
-    findings = Findings()
-    measure(findings, f"predict, {kind} {_size(shape)}", ended, predict_limit(model, int(np.prod(shape))))
+    model, findings = case.inputs / "world" / "m.inv", Findings()
+    limit = predict_limit(model, shape, pixels.dtype)
+    measure(findings, f"predict, {kind} {_size(shape)}", _predict(model, path, case.folder), limit)
+    return findings
+
+
+def predict_refused(case: Case) -> Findings:
+    """`predict` of an image that would need more than the limit of an image, which is skipped before it is decoded."""
+    folder, size = case.folder / "images", (9000, 9000)
+    folder.mkdir()
+    Image.new("RGBA", size).save(folder / "large.png", compress_level=1)
+    shutil.copy(case.inputs / "world" / "photos" / "level" / "0.png", folder)
+    model, findings = case.inputs / "world" / "m.inv", Findings()
+    limit = predict_limit(model, (1, 1), np.dtype(np.uint8))
+    measure(findings, f"predict, refused rgba {_size(size)}", _predict(model, folder, case.folder), limit)
     return findings
 
 
 def predict_many(case: Case, method: str) -> Findings:
     """`predict` of more images than are in memory at a time."""
-    folder = case.folder / "many"
+    folder, shape = case.folder / "many", (400, 400, 3)
     folder.mkdir()
     for number in range(100):
-        pixels = case.rng.integers(0, 256, (400, 400, 3), dtype=np.uint8)
+        pixels = case.rng.integers(0, 256, shape, dtype=np.uint8)
         Image.fromarray(pixels).save(folder / f"{number}.png", compress_level=1)
     model, findings = case.inputs / "models" / f"{method}.inv", Findings()
-    ended = run_command(["predict", str(model), str(folder), "--jobs", str(N_JOBS)], case.folder, SECONDS, is_real=True)
-    measure(findings, f"predict, {method}, 100 images 400 x 400 x 3", ended, predict_limit(model, 400 * 400 * 3))
+    limit = predict_limit(model, shape, np.dtype(np.uint8))
+    measure(findings, f"predict, {method}, 100 images {_size(shape)}", _predict(model, folder, case.folder), limit)
     return findings
+
+
+def _predict(model: Path, images: Path, folder: Path) -> Ended:
+    arguments = ["predict", str(model), str(images), "--jobs", str(N_JOBS)]
+    return run_command(arguments, folder, SECONDS, is_real=True)
 
 
 def segment_one(case: Case, shape: tuple[int, int], model: str) -> Findings:
@@ -183,7 +206,9 @@ MEASURES: tuple[Callable[[Case], Findings], ...] = (
     lambda case: predict_one(case, (3000, 3000), "grey"),
     lambda case: predict_one(case, (3000, 3000, 3), "rgb"),
     lambda case: predict_one(case, (3000, 3000, 4), "rgba"),
-    lambda case: predict_one(case, (3000, 3000, 3), "16-bit tiff"),
+    lambda case: predict_one(case, (3000, 3000, 3), "16-bit", np.uint16),
+    lambda case: predict_one(case, (3000, 3000), "float", np.float32),
+    predict_refused,
     *(partial(predict_many, method=method) for method in METHODS),
     lambda case: segment_one(case, (512, 512), "memory/p.inv"),
     lambda case: segment_one(case, (1024, 1536), "memory/p.inv"),
