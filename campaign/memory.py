@@ -123,7 +123,7 @@ def load_small(case: Case) -> Findings:
 
 def predict_one(case: Case, shape: tuple[int, ...], kind: str, dtype: type = np.uint8) -> Findings:
     """`predict` of one large image."""
-    pixels = case.rng.integers(0, 256, shape, dtype=np.uint8).astype(dtype)
+    pixels: np.ndarray = case.rng.integers(0, 256, shape, dtype=np.uint8).astype(dtype)
     path = case.folder / f"large.{'png' if dtype == np.uint8 else 'tif'}"
     if path.suffix == ".tif":
         tifffile.imwrite(path, pixels, photometric="rgb" if len(shape) == 3 else "minisblack")
