@@ -31,6 +31,71 @@ def test_the_command_line_answers_without_loading_anything_heavy():
         assert HEAVY & modules_after(f"from invariance.cli import main; main(['{argument}'])") == set()
 
 
+GLOBAL_STATE = """
+import locale, os, random, signal, sys, threading, warnings
+import cv2, matplotlib, PIL.Image, sklearn, threadpoolctl
+import numpy as np
+
+def state():
+    return {
+        "threads": [thread.name for thread in threading.enumerate()],
+        "system threads": len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0,
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "warnings": [list(warnings.filters), warnings.showwarning],
+        "numpy errors": np.geterr(),
+        "numpy printing": str(np.get_printoptions()),
+        "numpy stream": np.random.get_state()[1].tolist(),
+        "stream": random.getstate(),
+        "thread pools": [(pool["filepath"], pool["num_threads"]) for pool in threadpoolctl.threadpool_info()],
+        "OpenCV": [cv2.getNumThreads(), cv2.useOptimized(), cv2.ocl.useOpenCL()],
+        "Pillow": PIL.Image.MAX_IMAGE_PIXELS,
+        "scikit-learn": sklearn.get_config(),
+        "matplotlib": matplotlib.get_backend(),
+        "settings of figures": dict(matplotlib.rcParams),
+        "recursion": sys.getrecursionlimit(),
+        "hooks": [sys.excepthook, sys.stdout, sys.stderr, threading.excepthook],
+        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
+        "locale": locale.setlocale(locale.LC_ALL),
+    }
+"""
+
+IMPORT_ALL = """
+def import_all():
+    import importlib, pkgutil
+    import invariance
+    for module in pkgutil.walk_packages(invariance.__path__, "invariance."):
+        importlib.import_module(module.name)
+    for name in invariance.__all__:
+        getattr(invariance, name)
+"""
+
+
+def changes_by(statement):
+    """What of the state of the process differs after a statement; all modules of others were imported before."""
+    others = [
+        name for name in modules_after(f"exec({IMPORT_ALL!r}); import_all()") if not name.startswith("invariance")
+    ]
+    code = (
+        f"{GLOBAL_STATE}{IMPORT_ALL}import importlib\n"
+        f"for name in {sorted(others)}:\n    try: importlib.import_module(name)\n    except ImportError: pass\n"
+        "assert not any(name.startswith('invariance') for name in sys.modules)\n"
+        f"before = state()\n{statement}\nafter = state()\n"
+        "print('CHANGED', *(name for name in before if before[name] != after[name]), sep='|')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.rpartition("CHANGED")[2].strip().split("|")[1:]
+
+
+def test_importing_changes_nothing_outside_the_package():
+    assert changes_by("import_all()") == []
+
+
+def test_this_test_can_fail():
+    culprit = "np.seterr(all='ignore'); warnings.simplefilter('ignore'); cv2.setNumThreads(1); random.seed(1)"
+    assert changes_by(f"import_all(); {culprit}") == ["warnings", "numpy errors", "stream", "OpenCV"]
+
+
 @pytest.mark.parametrize("name", invariance.__all__)
 def test_every_public_name_can_be_imported(name):
     assert getattr(invariance, name) is not None

@@ -51,6 +51,18 @@ def test_the_command_runs_within_it(capsys, monkeypatch):
     assert capsys.readouterr().err == "Warning: from us\n"
 
 
+def test_what_dependencies_log_is_not_shown():
+    code = (
+        "import logging, sys\n"
+        "from invariance import cli\n"
+        "cli.app = lambda *_, **__: logging.getLogger('matplotlib').warning('no home')\n"
+        "cli.main([])\n"
+        "logging.getLogger('matplotlib').warning('after')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stderr == "after\n"
+
+
 def test_where_compiled_code_cannot_be_kept_the_command_works_and_says_so_in_one_line(read_only):
     code = "import sys; from invariance.cli import main; sys.exit(main(['methods']))"
     done = subprocess.run([sys.executable, "-c", code], env=read_only, capture_output=True, text=True, timeout=300)

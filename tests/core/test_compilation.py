@@ -77,10 +77,11 @@ def add_one(x):
 
 
 @pytest.mark.parametrize("method", ["save_overload", "load_overload"])
-def test_a_full_disk_or_an_unreadable_file_does_not_end_the_work(method, monkeypatch):
+def test_a_full_disk_or_an_unreadable_file_does_not_end_the_work(method, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compilation, "_warned", False)
     monkeypatch.setattr(FunctionCache, method, fail)
     function = compiled(add_one)

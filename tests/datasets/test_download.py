@@ -70,11 +70,6 @@ def serve():
         thread.join()
 
 
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(_download, "CHUNK", 10_000)
-
-
 def sha(content):
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
@@ -82,17 +77,28 @@ def sha(content):
 def test_a_broken_connection_is_resumed_where_it_broke(serve, tmp_path):
     server = serve({"a.bin": CONTENT}, n_cuts=1)
     assert download(server.url + "a.bin", sha(CONTENT), tmp_path).read_bytes() == CONTENT
-    assert server.requests == [None, "bytes=100000-"]
+    pieces_before_the_cut = 100_000 // _download.PIECE
+    assert pieces_before_the_cut >= 5
+    assert server.requests == [None, f"bytes={pieces_before_the_cut * _download.PIECE}-"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
 
 
+def test_the_bar_counts_megabytes(serve, tmp_path, monkeypatch):
+    counts = []
+    monkeypatch.setattr(_download, "MEGABYTE", 2**16)
+    monkeypatch.setattr(_download, "track", lambda items, _, total: counts.append((total, len(list(items)))) or [])
+    server = serve({"a.bin": CONTENT})
+    assert download(server.url + "a.bin", sha(CONTENT), tmp_path).read_bytes() == CONTENT
+    assert counts == [(5, 5)]
+
+
 def test_a_later_call_resumes_too(serve, tmp_path):
-    server = serve({"a.bin": CONTENT}, n_cuts=_download.MAX_ATTEMPTS, cut=10_000)
+    server = serve({"a.bin": CONTENT}, n_cuts=_download.MAX_ATTEMPTS, cut=_download.PIECE)
     with pytest.raises(OSError, match=r"cannot download .*a.bin.*it resumes"):
         download(server.url + "a.bin", sha(CONTENT), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin.part"]
     assert download(server.url + "a.bin", sha(CONTENT), tmp_path).read_bytes() == CONTENT
-    assert server.requests[-1] == f"bytes={10_000 * _download.MAX_ATTEMPTS}-"
+    assert server.requests[-1] == f"bytes={_download.PIECE * _download.MAX_ATTEMPTS}-"
 
 
 def test_a_server_that_cannot_resume_is_asked_for_all_again(serve, tmp_path):

@@ -154,13 +154,24 @@ def test_more_images_than_a_method_takes_are_refused_with_a_cure():
     ("images", "message"),
     [
         (np.zeros((8, 8)), "a sequence of images .* got one array of shape .8, 8.. Put a single image in a list"),
+        (np.zeros((9, 8, 3)), "got one array of shape .9, 8, 3.. Put a single image in a list"),
+        (np.zeros((9, 8, 4), np.uint8), "got one array of shape .9, 8, 4.. Put a single image in a list"),
         ([np.zeros((8, 8)), np.zeros(8)], "image 1 must be"),
         ([np.zeros((8, 8)), np.full((8, 8), np.nan)], "image 1 holds NaN"),
+        (np.array([np.zeros((8, 8)), np.full((8, 8), np.inf)]), "image 1 holds NaN or infinity"),
     ],
 )
 def test_what_is_no_sequence_of_images_is_refused(images, message):
     with pytest.raises(ValueError, match=message):
         ImageClassifier("jungle").fit(images, [0, 1])
+
+
+def test_one_image_or_a_value_that_is_not_finite_is_refused_after_fitting_too(mixed):
+    model = ImageClassifier("tangent").fit(*mixed)
+    with pytest.raises(ValueError, match="Put a single image in a list"):
+        model.predict(stripes(30, 40, True, 3))
+    with pytest.raises(ValueError, match="image 0 holds NaN or infinity"):
+        model.predict([np.full((30, 40), np.nan)])
 
 
 def test_every_image_is_held_out_once_and_never_learned_from_meanwhile():

@@ -1,5 +1,6 @@
 """Warnings as a user of the command reads them: our own, in one line each, and none of the dependencies."""
 
+import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,14 +17,20 @@ PACKAGE = Path(__file__).parents[1]
 def one_line_warnings() -> Iterator[None]:
     """Return a context in which only our own warnings are shown, each on a line of standard error.
 
-    The options of Python (`-W`, `PYTHONWARNINGS`) have precedence.
+    What dependencies log, as matplotlib does without a home, is not shown either. The options of Python (`-W`,
+    `PYTHONWARNINGS`) have precedence.
     """
     if sys.warnoptions:
         yield
         return
     with warnings.catch_warnings():
         warnings.showwarning = _show
-        yield
+        nowhere = logging.NullHandler()  # without any handler, Python prints what is logged
+        logging.getLogger().addHandler(nowhere)
+        try:
+            yield
+        finally:
+            logging.getLogger().removeHandler(nowhere)
 
 
 def _show(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:

@@ -4,15 +4,16 @@ import os
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from invariance._core.progress import track
 
 MAX_ATTEMPTS = 5  # per call; a later call resumes
-CHUNK = 2**20  # bytes between two updates of the progress bar
+MEGABYTE = 2**20  # bytes between two updates of the progress bar
+PIECE = 2**14  # bytes read at a time: those of a piece that is broken off are lost, and asked for again
 TIMEOUT_SECONDS = 30  # without any byte
 
 
@@ -84,10 +85,23 @@ def _append_rest(url: str, part: Path) -> None:
             return  # nothing is missing; the checksum decides
         response.raise_for_status()
         resumed = response.status_code == requests.codes.partial_content
-        n_chunks = -(-int(response.headers.get("Content-Length", 0)) // CHUNK) or None
+        n_megabytes = -(-int(response.headers.get("Content-Length", 0)) // MEGABYTE) or None
         with open(part, "ab" if resumed else "wb") as handle:
-            for chunk in track(response.iter_content(CHUNK), f"{part.stem} (MB)", n_chunks):
-                handle.write(chunk)
+            for _ in track(_write_pieces(response.iter_content(PIECE), handle), f"{part.stem} (MB)", n_megabytes):
+                pass
+
+
+def _write_pieces(pieces: Iterable[bytes], handle: BinaryIO) -> Iterator[None]:
+    """Write pieces as they come, and yield after every megabyte and at the end."""
+    n_new = 0
+    for piece in pieces:
+        handle.write(piece)
+        n_new += len(piece)
+        if n_new >= MEGABYTE:
+            n_new -= MEGABYTE
+            yield
+    if n_new:
+        yield
 
 
 def unpack(archive: Path, inside: str, target: Path) -> None:

@@ -95,6 +95,14 @@ def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.n
     return classes, codes.astype(np.int64)
 
 
+def is_one_image(X: Any) -> bool:
+    """Return whether X is one array (h, w), (h, w, 3) or (h, w, 4) where a sequence of images is expected.
+
+    Of two meanings of (h, w, 3) the likely one is taken: not h images that are three pixels wide.
+    """
+    return isinstance(X, np.ndarray) and X.dtype != object and (X.ndim == 2 or (X.ndim == 3 and X.shape[2] in (3, 4)))
+
+
 def check_image(image: Any) -> np.ndarray:
     """Validate one image for a descriptor.
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_choice
 from invariance.images import SCALES, comparing_once, encode_labels, watch_range
+from invariance.images.validation import is_one_image
 from invariance.methods.method import Method, Plan, Treatment
 from invariance.methods.preparation import (
     MAX_SIDE,
@@ -179,7 +180,7 @@ def check_images(X: Any) -> Any:
     ValueError
         If X is one image instead of a sequence, or holds values that are not finite.
     """
-    if isinstance(X, np.ndarray) and X.ndim not in (1, 3, 4):
+    if is_one_image(X) or (isinstance(X, np.ndarray) and X.ndim not in (1, 3, 4)):
         cure = "Put a single image in a list."
         raise ValueError(
             f"X must be a sequence of images (h, w) or (h, w, c); got one array of shape {X.shape}. {cure}"
