@@ -20,14 +20,7 @@ SECONDS = 300.0  # after which a command on tiny inputs hangs, also on a busy ma
 STDERR_TAIL = 1200  # characters of an error in the report
 OK, MISTAKE, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 # What Python and the run-time library of C++ print when something ends that must not end so.
-OUTCRIES = (
-    "Traceback (most recent call last)",
-    "terminate called",
-    "Fatal Python error",
-    "Exception ignored",
-    "corrupted",
-    "free(): ",
-)
+OUTCRIES = ("Traceback (most recent call last)", "terminate called", "Fatal Python error", "Exception ignored")
 
 
 class Ended(NamedTuple):
