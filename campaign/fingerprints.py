@@ -21,18 +21,3 @@ def fingerprint(path: Path) -> str:
             hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist() if name != "schema.json"
         )
     return hashlib.sha256(json.dumps([description, contents], sort_keys=True).encode()).hexdigest()
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a file can be read to its end as what its suffix says."""
-    from invariance.images import read_stack
-    from invariance.models import load
-
-    try:
-        if path.suffix == ".inv":
-            load(path)
-        elif path.suffix in (".png", ".tif"):
-            read_stack(path)
-        return path.stat().st_size > 0
-    except ValueError:
-        return False

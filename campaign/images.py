@@ -4,7 +4,7 @@ A reader either refuses a file with an `ImageError` or returns finite values, th
 skips or names what it cannot read.
 """
 
-import csv
+import json
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from campaign.commands import MISTAKE, OK, Ended, run_command
+from campaign.commands import MISTAKE, OK, run_command
 from campaign.damage import damaged_image
 from campaign.part import Case, Findings, Part, case_rng
 from campaign.world import FIT, FIT_PIXELS, make_world
@@ -131,25 +131,21 @@ def _label(world: Path, files: list[Path]) -> None:
 
 
 def _predict(world: Path, files: list[Path]) -> list[str]:
-    good = world / "photos" / "level" / "0.png"
-    shutil.copy(good, files[0].parent / "good.png")
-    ended = run_command(["predict", "m.inv", str(files[0].parent), "-o", "labels.csv"], world)
+    """Every image is predicted or skipped, and a whole one among them is predicted."""
+    good = files[0].parent / "good.png"
+    shutil.copy(world / "photos" / "level" / "0.png", good)
+    ended = run_command(["predict", "m.inv", str(good.parent), "--json"], world)
     faults = ended.faults([OK])
     if not faults:
-        with open(world / "labels.csv", newline="") as table:
-            rows = list(csv.DictReader(table))
-        if len(rows) + _n_skipped(ended) != len(files) + 1:
-            faults.append(ended.blamed(f"{len(rows)} rows and {_n_skipped(ended)} skipped of {len(files) + 1} images"))
-        if str(files[0].parent / "good.png") not in {row["path"] for row in rows}:
-            faults.append(ended.blamed("the whole image is not in the table"))
+        answer = json.loads(ended.out)
+        predicted, skipped = ({entry["path"] for entry in answer[name]} for name in ("predictions", "skipped"))
+        if str(good) not in predicted:
+            faults.append(ended.blamed("the whole image is not predicted"))
+        if predicted | skipped != {str(path) for path in (*files, good)} or predicted & skipped:
+            faults.append(
+                ended.blamed(f"{len(predicted)} predicted, {len(skipped)} skipped of {len(files) + 1} images")
+            )
     return faults
-
-
-def _n_skipped(ended: Ended) -> int:
-    """Count the files that a command says it skipped: one per line, and the last line may count the others."""
-    lines = [line for line in ended.err.splitlines() if line.startswith("Skipped: ")]
-    more = [int(line.split()[1]) - 1 for line in lines if line.split()[1].isdigit() and " more " in line]
-    return len(lines) + sum(more)
 
 
 def _predict_strict(world: Path, files: list[Path]) -> list[str]:
