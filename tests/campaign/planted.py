@@ -19,7 +19,7 @@ from campaign.snapshots import snapshot
 from campaign.victims import wrong_files
 
 EVIL = 1  # the number of the case that does it
-SECONDS = 3.0
+SECONDS, HANG_SECONDS = 120.0, 1.0  # a busy machine is slow, which is no hang
 
 
 def raise_error(case: Case) -> Findings:
@@ -121,7 +121,8 @@ def plant(name: str) -> Part:
     def run(case: Case) -> Findings:
         return PLANTED[name][0](case) if case.number == EVIL else Findings()
 
-    return Part(name, 3, lambda number: SECONDS, lambda inputs, is_short: None, run, n_together=3)
+    seconds = HANG_SECONDS if name == "hang" else SECONDS
+    return Part(name, 3, lambda number: seconds, lambda inputs, is_short: None, run, n_together=3)
 
 
 if __name__ == "__main__":
