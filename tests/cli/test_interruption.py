@@ -140,6 +140,32 @@ def test_work_that_does_not_notice_the_signal_is_ended_as_well(number, tmp_path)
     assert ended(run(program, tmp_path, number)) == (code, f"{word}nothing was written.\n")
 
 
+@pytest.mark.parametrize("error", ["ImportError", "ValueError", "OSError"])
+def test_an_error_that_the_signal_became_is_no_error(error, tmp_path):
+    program = f"""
+    def work():
+        print("working", flush=True)
+        try:
+            time.sleep(60)
+        except BaseException:
+            raise {error}("initialization failed")  # as compiled modules do that are being imported
+    """
+    assert ended(run(program, tmp_path, signal.SIGINT)) == (130, "Interrupted: nothing was written.\n")
+
+
+def test_a_signal_that_the_interpreter_ignores_is_not_forgotten(tmp_path):
+    program = """
+    class Finalized:
+        def __del__(self):
+            print("working", flush=True)
+            time.sleep(60)
+    def work():
+        Finalized()
+        time.sleep(60)
+    """
+    assert ended(run(program, tmp_path, signal.SIGTERM)) == (143, "Terminated: nothing was written.\n")
+
+
 def test_threads_that_do_not_end_do_not_keep_the_process(tmp_path):
     program = """
     def work():

@@ -110,5 +110,5 @@ def test_forged_centres_are_refused(blobs, forged, tmp_path):
     model = KMeansCodebook(12, random_state=0).fit(blobs[0])
     model.words_ = forged
     write_container(tmp_path / "forged.zip", _describe_model(model), skops.io.dumps(model))
-    with pytest.raises(ModelError, match="forged.zip.*centres"):
+    with pytest.raises(ModelError, match="forged.zip.*word"):
         load(tmp_path / "forged.zip")

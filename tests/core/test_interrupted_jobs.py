@@ -1,12 +1,17 @@
 """A parallel map that ends early waits for the calls that run, and begins no other."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
 from invariance._core.parallel import iterate_jobs, map_jobs
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*tasks have been successfully executed")  # of joblib
 
 
 class Calls:
@@ -58,3 +63,23 @@ def test_an_iteration_whose_call_fails():
 
 def test_an_iteration_to_its_end_is_whole():
     assert map_jobs(Calls(), [5, 4, 3, 1, 0], n_jobs=4) == [5, 4, 3, 1, 0]
+
+
+# Transforms of pocketfft run in C++, which the interpreter at its end unwinds by force if a thread is still in them.
+PROGRAM = """
+import os, signal, sys, threading
+import numpy, scipy.fft
+from invariance._core.parallel import map_jobs
+image = numpy.ones((600, 600), "float32")
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    map_jobs(lambda _: [scipy.fft.rfft2(image) for _ in range(40)], range(10_000), n_jobs=4)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are others there")
+def test_a_program_that_is_interrupted_does_not_abort():
+    ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "")

@@ -3,7 +3,14 @@ import pytest
 import tifffile
 from PIL import Image
 
-from invariance.images import ImageError, read_class_folder, read_image, read_mask_folder, read_masked_stack
+from invariance.images import (
+    ImageError,
+    list_images,
+    read_class_folder,
+    read_image,
+    read_mask_folder,
+    read_masked_stack,
+)
 
 
 def write(path, shape=(6, 8), value=100):
@@ -16,7 +23,7 @@ def write(path, shape=(6, 8), value=100):
 def pets(tmp_path):
     for name, value in [("dog/2.png", 20), ("cat/b.png", 11), ("cat/a.bmp", 10)]:
         write(tmp_path / name, value=value)
-    for junk in ["cat/Thumbs.db", "cat/.DS_Store", "cat/._a.png", "dog/notes.txt", "loose.png"]:
+    for junk in ["cat/Thumbs.db", "cat/.DS_Store", "cat/._a.png", "dog/notes.txt", "notes.txt"]:
         (tmp_path / junk).write_text("junk")
     (tmp_path / ".git").mkdir()
     return tmp_path
@@ -46,6 +53,92 @@ def test_bad_image_is_raised_or_skipped(pets):
     [(path, reason)] = data.skipped
     assert path == bad
     assert "is not a PNG" in reason
+
+
+def test_images_in_sub_folders_of_a_class_belong_to_it(pets):
+    write(pets / "dog" / "old" / "2019" / "1.png", value=30)
+    data = read_class_folder(pets)
+    assert data.labels.tolist() == ["cat", "cat", "dog", "dog"]
+    assert [path.name for path in data.paths] == ["a.bmp", "b.png", "2.png", "1.png"]
+
+
+LEFT_OUT = {
+    "outside the classes": ("loose.png", b"", "lies in no class folder"),
+    "another format": ("cat/1.HEIC", b"", "is a .heic file, which is not read. Convert it"),
+    "another suffix": (
+        "cat/1.jfif",
+        b"\xff\xd8\xff\xe0",
+        "is a JPEG image, but its name does not end in .jpg or .jpeg",
+    ),
+    "no suffix": ("dog/scan", b"\x89PNG\r\n", "is a PNG image, but its name does not end in .png. Rename it."),
+    "deeper": ("dog/old/2.nef", b"", "is a .nef file"),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_images_that_are_not_read_are_named(pets, name):
+    path, content, words = LEFT_OUT[name]
+    (pets / path).parent.mkdir(exist_ok=True)
+    (pets / path).write_bytes(content)
+    [(left_out, reason)] = read_class_folder(pets, on_error="skip").skipped
+    assert left_out == pets / path
+    assert words in reason
+    assert str(left_out) in reason
+    with pytest.raises(ImageError) as caught:
+        read_class_folder(pets)
+    assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize("content", [b"RIFF....WAVE", b"BM is how this note begins", b"", b"II"])
+def test_other_files_are_no_images(pets, content):
+    (pets / "cat" / "file").write_bytes(content)
+    assert read_class_folder(pets).skipped == []
+
+
+@pytest.fixture
+def locked(monkeypatch):
+    """Make a folder unreadable, also for a superuser."""
+    from pathlib import Path
+
+    iterdir, folders = Path.iterdir, []
+
+    def refuse(path):
+        if path in folders:
+            raise PermissionError(13, "Permission denied")
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    return folders
+
+
+def test_unreadable_sub_folder_is_named(pets, locked):
+    write(pets / "dog" / "old" / "1.png")
+    locked.append(pets / "dog" / "old")
+    [(path, reason)] = read_class_folder(pets, on_error="skip").skipped
+    assert path == pets / "dog" / "old"
+    assert reason == f"folder '{path}' cannot be read (Permission denied). Check its permissions."
+    with pytest.raises(ImageError, match="cannot be read"):
+        read_class_folder(pets)
+
+
+def test_links_to_folders_are_named_and_not_followed(pets):
+    (pets / "dog" / "round").symlink_to(pets / "dog")
+    [(path, reason)] = list_images(pets / "dog", recursive=True).left_out
+    assert path.name == "round"
+    assert "is a link" in reason
+
+
+def test_sub_folders_that_are_not_read_are_named_if_they_hold_images(pets):
+    (pets / "empty").mkdir()
+    assert [path.name for path, _ in list_images(pets).left_out] == ["cat", "dog"]
+    assert list_images(pets, recursive=True).left_out == []
+
+
+def test_class_of_unsupported_images_says_so(pets):
+    (pets / "fish").mkdir()
+    (pets / "fish" / "1.heic").touch()
+    with pytest.raises(ImageError, match=r"fish' holds no images that are read: .*1\.heic' is a \.heic file"):
+        read_class_folder(pets, on_error="skip")
 
 
 def test_class_of_which_all_images_were_skipped(pets):
@@ -85,7 +178,9 @@ def test_masks_are_paired_by_stem(tmp_path):
     for stem in "ab":
         write(tmp_path / "cells" / f"{stem}.jpg", shape=(6, 8, 3))
     (tmp_path / "cells" / "Thumbs.db").touch()
+    (tmp_path / "cells" / "c.czi").touch()
     data = read_mask_folder(tmp_path / "cells", tmp_path / "masks")
+    assert [path.name for path, _ in data.skipped] == ["c.czi"]
     assert [path.name for path in data.paths] == ["a.jpg", "b.jpg"]
     assert [np.unique(mask).tolist() for mask in data.masks] == [[1], [2]]
     np.testing.assert_array_equal(data.images[0], read_image(tmp_path / "cells" / "a.jpg"))

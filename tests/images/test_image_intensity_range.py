@@ -73,6 +73,13 @@ def test_the_same_range_is_silent(name):
         watch_range(fitted_watcher(), SAME_RANGES[name], reset=False)
 
 
+def test_few_values_may_lie_anywhere():
+    watcher = fitted_watcher()
+    watch_range(watcher, OTHERS[:1, :15, :15].astype(float), reset=False)
+    with pytest.warns(RangeWarning):
+        watch_range(watcher, OTHERS[:1].astype(float), reset=False)
+
+
 def test_the_cure_makes_the_warning_go_away():
     from invariance.images import as_float32
 

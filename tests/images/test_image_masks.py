@@ -5,9 +5,10 @@ import zlib
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
-from invariance.images import open_stack, read_image, read_mask, read_mask_stack
+from invariance.images import ImageError, open_stack, read_image, read_mask, read_mask_stack
 
 from .written_tiffs import BLACK_IS_ZERO, DEFLATE, LZW, PLAIN, WHITE_IS_ZERO, packed, write_tiff
 
@@ -51,3 +52,30 @@ def test_png_masks_of_few_bits_are_as_stored(tmp_path, bits):
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + header + pixels + chunk(b"IEND", b""))
     np.testing.assert_array_equal(read_mask(tmp_path / "a.png"), values)
     np.testing.assert_allclose(read_image(tmp_path / "a.png"), values / (2**bits - 1), atol=1e-6)
+
+
+def test_jpeg_masks_are_refused_with_the_number_of_values(tmp_path):
+    rows, columns = np.indices((64, 64))
+    circle = 255 * ((rows - 32) ** 2 + (columns - 32) ** 2 < 500).astype(np.uint8)
+    Image.fromarray(circle).save(tmp_path / "a.jpg")
+    n_values = len(np.unique(np.asarray(Image.open(tmp_path / "a.jpg"))))
+    assert n_values > 10
+    for read in (read_mask, read_mask_stack):
+        with pytest.raises(ImageError, match=f"a.jpg' holds {n_values} values, because JPEG .* PNG or TIFF"):
+            read(tmp_path / "a.jpg")
+
+
+def test_jpeg_masks_that_lost_nothing_are_read(tmp_path):
+    halves = np.zeros((16, 16), np.uint8)
+    halves[8:] = 255
+    Image.fromarray(halves).save(tmp_path / "a.jpg", quality=100)
+    np.testing.assert_array_equal(read_mask(tmp_path / "a.jpg"), halves)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_float_masks_that_are_not_finite_integers(tmp_path, value):
+    mask = np.zeros((3, 4))
+    mask[1, 2] = value
+    tifffile.imwrite(tmp_path / "a.tif", mask)
+    with pytest.raises(ImageError, match=r"at 1 of 12 pixels, but a mask holds integers\. Replace them"):
+        read_mask(tmp_path / "a.tif")

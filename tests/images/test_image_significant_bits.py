@@ -11,7 +11,7 @@ from invariance.images import open_stack, read_image, read_mask, read_stack
 from .written_tiffs import BLACK_IS_ZERO, LZW, write_tiff
 
 TWELVE = np.random.default_rng(0).integers(0, 4096, (3, 7, 9), dtype=np.uint16)
-MAX_SAMPLE_VALUE, S_MAX_SAMPLE_VALUE, MICRO_MANAGER = 281, 341, 51123
+MAX_SAMPLE_VALUE, S_MAX_SAMPLE_VALUE = 281, 341
 
 
 def tag(number, value):
@@ -40,6 +40,27 @@ def test_stated_bits_are_used_by_every_reader(tmp_path, name):
     tifffile.imwrite(path, TWELVE[0], **STATED[name] | ({"metadata": {"SignificantBits": 12}} if "OME" in name else {}))
     np.testing.assert_array_equal(read_image(path), expected[0])
     np.testing.assert_array_equal(read_mask(path), TWELVE[0])
+
+
+def damaged():
+    raise KeyError("Summary")
+
+
+@pytest.mark.parametrize(
+    ("read", "white"),
+    [
+        (lambda: {"Summary": {"BitDepth": 12}}, 4095),
+        (lambda: {"Summary": {"BitDepth": "12"}}, 4095),
+        (lambda: {"Summary": None}, 65535),
+        (lambda: None, 65535),
+        (damaged, 65535),
+    ],
+)
+def test_bits_that_micro_manager_states(tmp_path, monkeypatch, read, white):
+    tifffile.imwrite(tmp_path / "a.tif", TWELVE[0])
+    monkeypatch.setattr(tifffile.TiffFile, "is_micromanager", True, raising=False)
+    monkeypatch.setattr(tifffile.TiffFile, "micromanager_metadata", property(lambda file: read()))
+    np.testing.assert_array_equal(read_image(tmp_path / "a.tif"), TWELVE[0].astype(np.float32) / np.float32(white))
 
 
 def test_stated_bits_of_a_tiff_that_pillow_decodes(tmp_path):

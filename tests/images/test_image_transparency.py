@@ -6,7 +6,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from invariance.images import check_image, open_stack, read_image, read_mask, read_stack, to_grey
+from invariance.images import ImageError, check_image, open_stack, read_image, read_mask, read_stack, to_grey
 
 from .written_tiffs import LZW, PLAIN, RGB, write_tiff
 
@@ -70,6 +70,18 @@ def test_float_tiff(tmp_path):
 def test_opacity_that_opencv_writes_without_saying_so(tmp_path):
     assert cv2.imwrite(str(tmp_path / "a.tif"), RGBA8[..., [2, 1, 0, 3]])
     assert_read(tmp_path / "a.tif", over_white(RGBA8, 255))
+
+
+def test_float_opacity_beyond_its_range(tmp_path):
+    stored = RNG.random((5, 6, 4))
+    stored[0, 0, 3] = 1e300
+    tifffile.imwrite(tmp_path / "a.tif", stored, photometric="rgb", extrasamples=["unassalpha"])
+    np.testing.assert_allclose(read_image(tmp_path / "a.tif")[0, 0], stored[0, 0, :3], atol=1e-6)
+    stored[0, 0, 3] = np.nan
+    tifffile.imwrite(tmp_path / "a.tif", stored, photometric="rgb", extrasamples=["unassalpha"])
+    for read in (read_image, open_stack):
+        with pytest.raises(ImageError, match="at 1 of 120 values"):
+            read(tmp_path / "a.tif")
 
 
 @pytest.mark.parametrize("compression", [PLAIN, LZW], ids=["plain", "lzw"])

@@ -149,11 +149,11 @@ FORGERIES = {
 @pytest.mark.parametrize("changes", FORGERIES.values(), ids=FORGERIES.keys())
 def test_what_is_no_graph_is_refused(changes):
     small_dag().check_loaded()
-    with pytest.raises(ValueError, match="jungle"):
+    with pytest.raises(ValueError, match="jungle|Dag"):
         small_dag(**changes).check_loaded()
 
 
 def test_an_empty_graph_is_refused():
     empty = {name: getattr(small_dag(), name)[:0] for name in Dag._fields if name not in ("filters", "members")}
-    with pytest.raises(ValueError, match="jungle"):
+    with pytest.raises(ValueError, match="jungle|Dag"):
         small_dag(**empty).check_loaded()

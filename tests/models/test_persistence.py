@@ -43,11 +43,23 @@ class Growth:
     depth: int
     prior: np.ndarray
 
+    def check_loaded(self):
+        if self.depth < 0:
+            raise ValueError("depth is negative")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slotted:
     name: str
     weight: float
+
+    def check_loaded(self):
+        if not isinstance(self.name, str):
+            raise ValueError("name is no text")
+
+
+class Unchecked(NamedTuple):
+    children: np.ndarray
 
 
 class Router(ClassifierMixin, BaseEstimator):
@@ -61,11 +73,14 @@ class Router(ClassifierMixin, BaseEstimator):
         self.image_shape_ = (2, 2)
         self.dags_ = [Routes(np.array([1, 0]), np.bincount(codes)), Routes(np.array([0]), np.array([2.5]))]
         self.growth_ = {"best": Growth(3, np.ones(2, np.float32)), 7: Slotted("s", 0.5)}
-        self.sparse_ = scipy.sparse.csr_array(np.eye(3))
-        self.objects_ = np.array([np.arange(2), "two", None], dtype=object)
+        self.names_ = np.array(["one", "twenty"], dtype=object)
         self.rng_ = np.random.default_rng(3)
         self.mean_ = X.mean(axis=0)
         return self
+
+    def check_loaded(self):
+        if not isinstance(self.kind, str):
+            raise ValueError("kind is no text")
 
     def predict(self, X):
         return self.classes_[((X - self.mean_ > 0).sum(axis=1)) % len(self.classes_)]
@@ -174,8 +189,8 @@ def test_everything_a_model_may_hold_comes_back(path):
         again.growth_["best"].depth = 4
     assert again.growth_["best"].prior.dtype == np.float32
     assert again.growth_[7] == Slotted("s", 0.5)
-    np.testing.assert_array_equal(again.sparse_.toarray(), np.eye(3))
-    assert again.objects_[1:].tolist() == ["two", None]
+    assert again.names_.tolist() == ["one", "twenty"]
+    assert again.names_.dtype.kind == "U"  # a file holds no array of objects
     assert again.image_shape_ == (2, 2)
     assert again.rng_.random() == np.random.default_rng(3).random()
 
@@ -194,7 +209,7 @@ def test_the_description_needs_no_model(path):
 
 def test_no_pickle_inside(saved):
     with zipfile.ZipFile(saved) as archive, zipfile.ZipFile(archive.open(_container.PAYLOAD)) as inner:
-        assert {os.path.splitext(name)[1] for name in inner.namelist()} <= {".npy", ".npz", ".json"}
+        assert {os.path.splitext(name)[1] for name in inner.namelist()} <= {".npy", ".json"}
 
 
 def test_classes_of_the_library_need_no_registering(path, monkeypatch):
@@ -203,20 +218,25 @@ def test_classes_of_the_library_need_no_registering(path, monkeypatch):
         monkeypatch.setattr(kind, "__module__", module.__name__)
         setattr(module, kind.__name__, kind)
     module.open_file = open
-    module.Opener = type("Opener", (), {"__module__": module.__name__})
+    module.Opener = type("Opener", (), {"__module__": module.__name__, "check_loaded": lambda self: None})
+    module.Unchecked = type("Unchecked", (BaseEstimator,), {"__module__": module.__name__})
     monkeypatch.setitem(sys.modules, module.__name__, module)
     model = Router().fit(X, y)
     save(model, path)
     np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
-    assert not _trusted.is_library_class("invariance.jungles.fake.open_file")
-    assert not _trusted.is_library_class("invariance.jungles.fake.Opener")  # neither estimator nor record
-    assert not _trusted.is_library_class("invariance.jungles.fake.absent")
-    assert not _trusted.is_library_class("invariance.jungles.absent.Router")
-    assert not _trusted.is_library_class("invariance.datasets._dataset.Dataset")  # not a room of models
-    assert not _trusted.is_library_class("invariance_evil.jungles.Router")
+    assert not _trusted.library_loader("invariance.jungles.fake.open_file")
+    assert not _trusted.library_loader("invariance.jungles.fake.Opener")  # neither estimator nor record
+    assert not _trusted.library_loader("invariance.jungles.fake.Unchecked")
+    assert _trusted.library_loader("invariance.jungles.fake.Router") == "ObjectNode"
+    assert _trusted.library_loader("invariance.jungles.fake.Growth") == "ObjectNode"
+    assert _trusted.library_loader("invariance.jungles.fake.Routes") == "TupleNode"
+    assert not _trusted.library_loader("invariance.jungles.fake.absent")
+    assert not _trusted.library_loader("invariance.jungles.absent.Router")
+    assert not _trusted.library_loader("invariance.datasets._dataset.Dataset")  # not a room of models
+    assert not _trusted.library_loader("invariance_evil.jungles.Router")
 
 
-@pytest.mark.parametrize(("kind", "expected"), [(Router, True), (Routes, True), (Growth, False), (len, False)])
+@pytest.mark.parametrize(("kind", "expected"), [(Router, True), (Routes, True), (Unchecked, False), (len, False)])
 def test_a_new_room_is_one_of_models_by_its_public_classes(kind, expected, monkeypatch):
     room = types.ModuleType("invariance.attic")
     room.__all__, room.Kind = ["Kind"], kind
@@ -235,13 +255,7 @@ def test_rooms_of_models_are_found():
 def test_a_module_that_is_no_room_is_not_imported(monkeypatch):
     monkeypatch.setattr(_trusted.importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
     for module in ("__main__", "_core.kernels", "_version", "absent"):
-        assert not _trusted.is_library_class(f"invariance.{module}.Model")
-
-
-@pytest.mark.parametrize("name", sorted(_trusted.SKLEARN | _trusted.SCIPY | _trusted.NUMPY))
-def test_the_written_list_names_classes_that_exist(name):
-    module, _, attribute = name.rpartition(".")
-    assert isinstance(getattr(__import__(module, fromlist=[attribute]), attribute), type)
+        assert not _trusted.library_loader(f"invariance.{module}.Model")
 
 
 class Foreign:
@@ -414,23 +428,6 @@ def test_a_payload_that_is_nonsense(text, saved):
     assert str(saved) in refusal(load, saved)
 
 
-def test_a_bomb_is_not_unpacked(saved, monkeypatch):
-    monkeypatch.setattr(_container, "MAX_MODEL_BYTES", 10**6)
-
-    def zipped(name, content):
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(name, content)
-        return out.getvalue()
-
-    flat = zipped("schema.json", bytes(2 * 10**6))
-    nested = zipped("1.npz", zipped("data.npy", bytes(2 * 10**6)))
-    for bomb in (flat, nested):
-        assert len(bomb) < 10**4
-        rewrite(saved, edit_payload=lambda payload, bomb=bomb: bomb)
-        assert "unpacks to more than" in refusal(load, saved)
-
-
 def test_forged_indices_do_not_reach_compiled_code(path):
     save(HistGradientBoostingClassifier(max_iter=2).fit(X, y), path)
 
@@ -462,11 +459,24 @@ def test_an_image_classifier_of_another_version_is_refused(path):
     assert "it lacks facts_" in refusal(save, model, path)
 
 
-def test_forged_sparse_indices_are_refused(path):
+def test_sparse_matrices_are_refused(path):
+    """No model of the library holds any, and compiled code follows their indices."""
     model = StandardScaler().fit(X)
     model.extra_ = scipy.sparse.csr_array(np.eye(3))
-    model.extra_.indices[0] = 10**6
-    assert str(path) in refusal(save, model, path)
+    assert "csr_array" in refusal(save, model, path)
+
+
+@pytest.mark.parametrize("labels", [np.array(["b", "a", "c"], object)[y], np.array(["b", "a", "c"])[y], y])
+def test_class_labels_of_any_kind_can_be_saved(labels, path):
+    model = SVC().fit(X, labels)
+    np.testing.assert_array_equal(load(save(model, path)).predict(X), model.predict(X))
+
+
+def test_arrays_of_other_objects_are_refused(path):
+    for content in (np.array([1, "two"], object), np.array([None], object), np.array([], object)):
+        model = StandardScaler().fit(X)
+        model.extra_ = content
+        assert "array holds objects" in refusal(save, model, path)
 
 
 def test_a_missing_folder_is_named(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 import tifffile
 
 from invariance.datasets import make_membranes
-from invariance.images import open_stack
+from invariance.images import RangeWarning, open_stack
 from invariance.segmentation import JungleSegmenter
 from invariance.segmentation.inputs import pair_up
 from invariance.transformations import Rotations
@@ -152,6 +152,29 @@ def test_stacks_in_lists_become_pages():
     np.testing.assert_array_equal(labelled.counts.sum(axis=1), [72, 72, 72, 49])
 
 
+def test_a_model_without_standardization_warns_of_another_range_and_one_with_it_need_not(membranes):
+    images, masks = membranes
+    twelve_bits = images.astype(np.uint16) * 16
+    plain = make(standardize=False).fit(images, masks)
+    assert plain.intensity_range_["dtype"] == "uint8"
+    with pytest.warns(RangeWarning, match="as if 12 bits were stored in 16"):
+        plain.predict(twelve_bits[0])
+    model = make().fit(images, masks)
+    np.testing.assert_allclose(model.predict_proba(twelve_bits[0]), model.predict_proba(images[0]), atol=2e-2)
+
+
+@pytest.mark.parametrize("scale", ["image", "percentile"])
+def test_scaled_images_may_be_stored_in_any_range(membranes, scale):
+    images, masks = membranes
+    model = make(standardize=False, scale=scale).fit(images, masks)
+    expected = model.predict_proba(images[0])
+    np.testing.assert_allclose(model.predict_proba(images[0].astype(np.uint16) * 16), expected, atol=2e-2)
+    hot = images[0].astype(np.uint16) * 16
+    hot[5, 5] = 65535
+    moved = np.abs(model.predict_proba(hot) - expected).mean()
+    assert (moved < 0.02) == (scale == "percentile")
+
+
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 GREY, COLOUR = RNG.random((12, 10)), RNG.random((12, 10, 3))
@@ -176,6 +199,19 @@ FIT_MISTAKES = {
     ),
     "one class": (GREY, np.full_like(MASK, 3), {}, "at least two classes; got 3 only"),
     "one class beside unlabelled": (GREY, MASK, {"unlabelled": 0}, "at least two classes; got 1 only"),
+    "numbered objects": (
+        GREY, np.arange(120).reshape(12, 10), {},
+        r"the masks hold 120 classes \(0, 1, 2, 3, ..., 119\); at most 32 are expected. They are probably numbers of "
+        r"objects: .* set max_classes=120 \(--max-classes\)",
+    ),
+    "greys of a lossy mask": (
+        GREY, np.arange(120).reshape(12, 10) // 3 * 5, {},
+        r"the masks hold 40 classes \(0, 5, 10, 15, ..., 195\); .* probably greys of a lossy or resized image",
+    ),
+    "more classes than allowed": (
+        GREY, MASK + 2 * (np.arange(10) > 4), {"max_classes": 3}, "the masks hold 4 classes .* at most 3"
+    ),
+    "unknown scale": (GREY, MASK, {"scale": "bits"}, "scale must be one of 'dtype', 'image', 'percentile'"),
     "1 x 3 image": (GREY[:1, :3], MASK[:1, :3], {}, "an image must have at least 2 pixels per side; got 1 x 3"),
     "grey beside colour": (
         [GREY, COLOUR], [MASK, MASK], {},

@@ -13,7 +13,7 @@ import typer
 from invariance._core.files import FULL_DISK
 from invariance._version import __version__
 from invariance.cli.console import discard_output, prepare_streams, say, say_aside
-from invariance.cli.interruption import Interrupted, interruptible
+from invariance.cli.interruption import Interrupted, Interruption, interruptible
 from invariance.cli.one_line_warnings import one_line_warnings
 from invariance.cli.output import describe_kept, forget_claims
 
@@ -49,6 +49,7 @@ for _name, _module in COMMANDS.items():
 
 # Unknown options, missing arguments and the like; typer exports no name for it, only for its child.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+MISTAKES = (ValueError, OSError, MemoryError, UsageError)
 
 
 @app.callback()
@@ -77,13 +78,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     forget_claims()
     with interruptible(describe_kept) as interruption:
         try:
-            return _run(arguments)
+            return _run(arguments, interruption)
         except (KeyboardInterrupt, Interrupted, typer.Abort):
             say_aside(interruption.sentence)
             return interruption.exit_code
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, interruption: Interruption) -> int:
     """Run the command line; return the exit code of all that is no interruption."""
     try:
         code = app(arguments, prog_name="invariance", standalone_mode=False) or 0
@@ -92,8 +93,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (BrokenPipeError, SystemExit):  # typer exits where a pipe is broken
         discard_output()
         return 128 + BROKEN_PIPE
-    except (ValueError, OSError, MemoryError, UsageError) as error:
-        if os.environ.get("INVARIANCE_DEBUG"):
+    except Exception as error:
+        if interruption.is_asked:
+            raise Interrupted from error
+        if not isinstance(error, MISTAKES) or os.environ.get("INVARIANCE_DEBUG"):
             raise
         say_aside(f"Error: {_message(error)}")
         try:

@@ -12,6 +12,7 @@ from invariance.cli.options import (
     JobsOption,
     JsonOption,
     ModelArgument,
+    ScaleOption,
     StrictOption,
     list_skipped,
     load_classifier,
@@ -36,6 +37,7 @@ EXAMPLES = """Examples:
 def run(
     model: ModelArgument,
     folder: FolderArgument,
+    scale: ScaleOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
@@ -43,7 +45,7 @@ def run(
     """Measure the accuracy of a model on labelled images that it was not trained on."""
     from invariance.methods import evaluate
 
-    classifier = load_classifier(model)
+    classifier = load_classifier(model, scale)
     _check_classes(folder, classifier)
     data = read_folder(folder, strict, min_classes=1)
     evaluation = evaluate(classifier, data.images, data.labels)

@@ -13,10 +13,12 @@ import typer
 
 from invariance.cli.console import say
 from invariance.cli.options import (
+    FitScaleOption,
     FolderArgument,
     InvariantToOption,
     JobsOption,
     JsonOption,
+    Scale,
     SeedOption,
     StrictOption,
     list_skipped,
@@ -70,6 +72,7 @@ def run(
     cross_validate: Annotated[
         bool, typer.Option("--cross-validate", help="Estimate the accuracy of the model by cross-validation.")
     ] = False,
+    scale: FitScaleOption = Scale.DTYPE,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
@@ -81,6 +84,7 @@ def run(
         raise ValueError(f"--budget is for --method {AUTO}; got --method {method}. Leave one of them out.")
     phi = parse_invariance(invariant_to)
 
+    from invariance.images import rescale
     from invariance.methods import ImageClassifier, select_method
     from invariance.models import save
 
@@ -89,11 +93,13 @@ def run(
     if method != AUTO:
         ImageClassifier(str(method), phi).plan().check(str(method))
     data = read_folder(folder, strict)
+    if scale != Scale.DTYPE:  # the methods that are compared see the images as the classifier scales them
+        data = data._replace(images=[rescale(image, str(scale)) for image in data.images])
     if method == AUTO:
         selection = select_method(data.images, data.labels, phi, budget or BUDGET, seed)
-        classifier = selection.classifier.set_params(max_side=data.max_side)
+        classifier = selection.classifier.set_params(max_side=data.max_side, scale=str(scale))
     else:
-        classifier = ImageClassifier(str(method), phi, data.max_side, random_state=seed)
+        classifier = ImageClassifier(str(method), phi, data.max_side, random_state=seed, scale=str(scale))
     trial, n_learned = _own_trial(selection)
     if cross_validate:
         trial, n_learned = _cross_validate(classifier, data, seed), None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from invariance.cli.console import say
-from invariance.cli.options import JobsOption, SeedOption
+from invariance.cli.options import FitScaleOption, JobsOption, Scale, SeedOption, report_skipped
 from invariance.cli.output import MODEL, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ def run(
         int | None,
         typer.Option(min=1, help="Number of rounds; each uses the predictions of the previous one. Default: 2."),
     ] = None,
+    max_classes: Annotated[
+        int | None,
+        typer.Option(min=2, help="Maximum number of values in the masks; more are probably a mistake. Default: 32."),
+    ] = None,
+    scale: FitScaleOption = Scale.DTYPE,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
@@ -64,6 +69,7 @@ def run(
     from invariance.images import read_mask_folder, read_masked_stack
     from invariance.models import save
     from invariance.segmentation import JungleSegmenter
+    from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
     from invariance.transformations.parsing import parse_transformations
 
     settings = {
@@ -71,13 +77,19 @@ def run(
         "max_pixels": pixels,
         "n_rounds": rounds,
         "unlabelled": unlabelled,
+        "max_classes": max_classes,
+        "scale": None if scale == Scale.DTYPE else str(scale),
     }
     chosen: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if patch_size is not None:
         chosen["patch_size"] = _read_patch_size(patch_size)
     segmenter = JungleSegmenter(random_state=seed, **chosen)
     data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
+    report_skipped(data.skipped)
     _check_channels(data)
+    for image_path, mask in zip(data.paths, data.masks, strict=True):
+        classes = find_classes([mask], unlabelled)
+        check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
     started = time.perf_counter()
     segmenter.fit(data.images, data.masks)
     seconds = time.perf_counter() - started

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from invariance._core.escaping import in_one_line
 
-PATIENCE_SECONDS = 5.0  # for the work to end after a signal, and then for its threads
+PATIENCE_SECONDS = 10.0  # for the work to end after a signal, and then for its threads
 NAMES = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Terminated"}
 
 
@@ -33,10 +33,18 @@ class Interruption:
     ----------
     describe : callable
         Returns what was kept, for the line that is printed.
+
+    Attributes
+    ----------
+    number : signal.Signals
+    is_asked : bool
+        Whether a signal has come. Any error after that may be its consequence: compiled modules that are being
+        imported turn every exception into an ImportError.
     """
 
     def __init__(self, describe: Callable[[], str]):
         self.number = signal.SIGINT
+        self.is_asked = False
         self._describe = describe
 
     @property
@@ -71,25 +79,30 @@ def interruptible(describe: Callable[[], str]) -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread() or not watched:
         yield interruption
         return
-    is_asked, has_ended = threading.Event(), threading.Event()
+    has_ended = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
-        if not is_asked.is_set():  # the end is near, and must not be disturbed
-            is_asked.set()
+        if not (interruption.is_asked or has_ended.is_set()):  # the end is near, and must not be disturbed
+            interruption.is_asked = True
             interruption.number = signal.Signals(number)
             raise Interrupted
+
+    def show_ignored(ignored: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(ignored.exc_type, Interrupted):  # otherwise the guard ends the process
+            old_hook(ignored)
 
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     guard = threading.Thread(target=_guard, args=(receiver, watched, has_ended, interruption), daemon=True)
     guard.start()
+    old_hook, sys.unraisablehook = sys.unraisablehook, show_ignored
     old_handlers = {number: signal.signal(number, ask) for number in watched}
     old_wakeup = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     try:
         yield interruption
     finally:
-        is_asked.set()
         has_ended.set()
+        sys.unraisablehook = old_hook
         signal.set_wakeup_fd(old_wakeup)
         for number, handler in old_handlers.items():
             signal.signal(number, handler)

@@ -1,6 +1,7 @@
 """What commands share: options, reading folders and models, and reporting files that cannot be read."""
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder
     from invariance.transformations import TransformationSet
 
-MAX_SKIPPED_SHOWN = 5
+MAX_SKIPPED_SHOWN = 5  # reasons
+MAX_NAMES_SHOWN = 3  # further files per reason
 MAX_SEED = 2**32 - 1  # the largest that scikit-learn accepts
 MAX_JOBS = 4096  # far more than a machine has cores; larger numbers are mistakes
 
@@ -41,7 +43,22 @@ InvariantToOption = Annotated[
     ),
 ]
 StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Stop at an image that cannot be read, instead of skipping it.")
+    bool, typer.Option("--strict", help="Stop at an image or folder that cannot be read, instead of skipping it.")
+]
+
+
+class Scale(StrEnum):
+    """The values of `--scale`, those of `invariance.images.SCALES`."""
+
+    DTYPE = "dtype"
+    IMAGE = "image"
+    PERCENTILE = "percentile"
+
+
+_SCALES = "dtype by the white of the file, image by the extremes of each image, percentile by its 1st and 99th"
+FitScaleOption = Annotated[Scale, typer.Option(help=f"How intensities are scaled: {_SCALES}. Kept with the model.")]
+ScaleOption = Annotated[
+    Scale | None, typer.Option(help=f"How intensities are scaled: {_SCALES}. Default: as the model was fitted.")
 ]
 SeedOption = Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of all random draws.")]
 JobsOption = Annotated[
@@ -62,35 +79,62 @@ def parse_invariance(text: str | None) -> "TransformationSet | None":
 
 
 def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolder":
-    """Read the images of a folder; report those that cannot be read on standard error."""
+    """Read the images of a folder; report on standard error those that cannot be read, and those in sub-folders."""
     from invariance.methods import read_images
 
     found = read_images(folder, strict, min_classes)
     report_skipped(found.skipped)
+    deeper = [path for path in found.paths if path.parent.parent != folder]
+    if deeper:
+        say_aside(
+            f"Note: {len(deeper)} of {len(found.paths)} images lie in sub-folders of class folders and belong to these "
+            f"classes, the first '{deeper[0]}'."
+        )
     return found
 
 
-def list_files(paths: Iterable[Path], recursive: bool = False) -> list[Path]:
-    """Return files and the images in folders, including sub-folders if `recursive`, without duplicates."""
-    from invariance.images import image_paths
+def list_files(
+    paths: Iterable[Path], skipped: list[tuple[Path, str]], recursive: bool = False, strict: bool = False
+) -> list[Path]:
+    """Return files and the images in folders, including sub-folders if `recursive`, without duplicates.
+
+    What is left out is appended to `skipped`, with the reason, or an error if `strict`.
+    """
+    from invariance.images import ImageError, list_images
 
     files: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
-        found = image_paths(path, recursive=recursive) if path.is_dir() else [path]
+        found, left_out = list_images(path, recursive=recursive) if path.is_dir() else ([path], [])
+        if left_out and (strict or not found):
+            raise ImageError(left_out[0][1])
         if not found:
             raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
+        skipped.extend(left_out)
         files.update(dict.fromkeys(found))
     return list(files)
 
 
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:
-    """Print a line on standard error for each of the first skipped files, and how many more there are."""
-    for _, reason in skipped[:MAX_SKIPPED_SHOWN]:
-        say_aside(f"Skipped: {reason}")
-    if len(skipped) > MAX_SKIPPED_SHOWN:
-        say_aside(f"Skipped: {len(skipped) - MAX_SKIPPED_SHOWN} more that cannot be read.")
+    """Print a line on standard error for each of the first reasons: the first files, and how many more there are."""
+    by_reason: dict[str, list[tuple[Path, str]]] = {}
+    for path, reason in skipped:
+        by_reason.setdefault(reason.replace(str(path), ""), []).append((path, reason))
+    groups = list(by_reason.values())
+    for (_, reason), *others in groups[:MAX_SKIPPED_SHOWN]:
+        say_aside(f"Skipped: {reason}{_same_for(others)}")
+    n_left = sum(map(len, groups[MAX_SKIPPED_SHOWN:]))
+    if n_left:
+        say_aside(f"Skipped: {n_left} more that cannot be read, for other reasons.")
+
+
+def _same_for(others: Sequence[tuple[Path, str]]) -> str:
+    """Return the number and the first names of further files with the same reason."""
+    if not others:
+        return ""
+    names = ", ".join(f"'{path.name}'" for path, _ in others[:MAX_NAMES_SHOWN])
+    return f" The same for {len(others)} more: {names}{', ...' if len(others) > MAX_NAMES_SHOWN else '.'}"
 
 
 def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
@@ -98,8 +142,8 @@ def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
     return [{"path": str(path), "reason": reason} for path, reason in skipped]
 
 
-def load_classifier(path: Path) -> "ImageClassifier":
-    """Load a model that classifies images."""
+def load_classifier(path: Path, scale: Scale | None = None) -> "ImageClassifier":
+    """Load a model that classifies images, and change how it scales them if `scale` is given."""
     from invariance.methods import ImageClassifier
     from invariance.models import load
 
@@ -109,4 +153,4 @@ def load_classifier(path: Path) -> "ImageClassifier":
             f"model '{path}' is a {type(model).__name__}, which does not classify images of any sizes. "
             f"Make one with invariance fit."
         )
-    return model
+    return model if scale is None else model.set_params(scale=str(scale))

@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
@@ -17,6 +17,7 @@ from invariance.cli.options import (
     JobsOption,
     JsonOption,
     ModelArgument,
+    ScaleOption,
     StrictOption,
     list_files,
     list_skipped,
@@ -56,6 +57,7 @@ def run(
         Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: print it.")
     ] = None,
     overwrite: OverwriteOption = False,
+    scale: ScaleOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
     jobs: JobsOption = -1,
@@ -65,10 +67,10 @@ def run(
     The column of a class called path or label is called class:path or class:label.
     """
     path = None if output is None else claim_file(output, TABLE, overwrite, [model, *sources])
-    files = list_files(sources, recursive=True)
-    classifier = load_classifier(model)
-    classes = [str(name) for name in classifier.classes_]
     skipped: list[tuple[Path, str]] = []
+    files = list_files(sources, skipped, recursive=True, strict=strict)
+    classifier = load_classifier(model, scale)
+    classes = [str(name) for name in classifier.classes_]
     started = time.perf_counter()
     predicted: Iterable[Prediction] = _classify(files, classifier, classes, strict, skipped)
     if as_json:
@@ -101,18 +103,22 @@ def _classify(
 ) -> Iterator[Prediction]:
     """Classify block by block; unreadable files are appended to `skipped`, or an error if `strict` or if all are."""
     from invariance._core.progress import track
-    from invariance.images import ImageError
+    from invariance.images import ImageError, comparing_once
 
+    n_read, n_left_out = 0, len(skipped)
     blocks = [files[start : start + N_TOGETHER] for start in range(0, len(files), N_TOGETHER)]
     for block in track(blocks, f"classifying {len(files)} images"):
         paths, images = _read(block, classifier.max_side, strict, skipped)
         if not paths:
             continue
-        for path, values in zip(paths, classifier.predict_proba(images), strict=True):
+        with comparing_once() if n_read else nullcontext():  # one warning of another range of intensities
+            probabilities = classifier.predict_proba(images)
+        n_read += len(paths)
+        for path, values in zip(paths, probabilities, strict=True):
             yield Prediction(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
-    if len(skipped) == len(files):
+    if n_read == 0:
         more = f" Neither could {len(files) - 1} more." if len(files) > 1 else ""
-        raise ImageError(f"no image could be read: {skipped[0][1]}{more}")
+        raise ImageError(f"no image could be read: {skipped[n_left_out][1]}{more}")
 
 
 def _read(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from invariance.cli.console import say
-from invariance.cli.options import JobsOption, list_files
+from invariance.cli.options import JobsOption, Scale, ScaleOption, list_files, report_skipped
 from invariance.cli.output import OverwriteOption, check_folder, claim_files
 
 if TYPE_CHECKING:
@@ -56,14 +56,17 @@ def run(
     overlay: Annotated[
         bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries between labels.")
     ] = False,
+    scale: ScaleOption = None,
     jobs: JobsOption = -1,
 ) -> None:
     """Label every pixel with the values of the masks; stacks keep their axes and pixel size."""
     from invariance.images import open_stack
 
     check_folder(output)
-    files = list_files(images)
-    segmenter = _load(model)
+    skipped: list[tuple[Path, str]] = []
+    files = list_files(images, skipped)
+    report_skipped(skipped)
+    segmenter = _load(model, scale)
     # Stacks are opened twice: first to find invalid ones before any work, then one at a time, to save memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
     _check_names(plans)
@@ -88,7 +91,7 @@ def _created(folder: Path) -> Iterator[None]:
             folder.rmdir()
 
 
-def _load(path: Path) -> "JungleSegmenter":
+def _load(path: Path, scale: Scale | None) -> "JungleSegmenter":
     from invariance.models import load
     from invariance.segmentation import JungleSegmenter
 
@@ -98,7 +101,7 @@ def _load(path: Path) -> "JungleSegmenter":
             f"model '{path}' is a {type(model).__name__}, which does not label pixels. "
             f"Make one with invariance fit-pixels."
         )
-    return model
+    return model if scale is None else model.set_params(scale=str(scale))
 
 
 def _plan(

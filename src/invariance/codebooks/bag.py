@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count
 from invariance._core.parallel import iterate_jobs
 from invariance._core.randomness import make_rng
@@ -25,6 +26,7 @@ from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image, watch_range
+from invariance.transformations import TransformationSet
 from invariance.transformations.photometric import normalize_intensities
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
@@ -180,6 +182,35 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
             return (counts > self.thresholds_).astype(np.float32)
         shares = level_shares(counts, self.n_words_, self.levels)
         return np.sqrt(shares) if self.normalization == "sqrt" else shares
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if descriptor, sampler and codebook, read from a file, do not go together."""
+        loaded.check_values(
+            self,
+            normalization=loaded.one_of(*NORMALIZATIONS),
+            levels=loaded.whole(1, 6),
+            transformations=loaded.optional(loaded.instance(TransformationSet)),
+            n_jobs=loaded.JOBS,
+        )
+        fitted = ("descriptor_", "sampler_", "codebook_", "n_words_", "n_values_", "seed_", "in_colour_")
+        if not loaded.is_fitted(self, *fitted):
+            return
+        loaded.check_values(
+            self,
+            descriptor_=loaded.able("extract"),
+            sampler_=loaded.able("extract", "draw_training"),
+            codebook_=loaded.able("transform"),
+            in_colour_=loaded.FLAG,
+            seed_=loaded.whole(0, 2**32),
+        )
+        loaded.check_values(
+            self,
+            n_words_=loaded.one_of(int(self.codebook_.n_words_)),
+            n_values_=loaded.one_of(int(self.codebook_.n_features_in_)),
+        )
+        if self.normalization == "information":
+            n_columns = count_columns(self.n_words_, self.levels)
+            loaded.check_values(self, thresholds_=loaded.array((n_columns,)))
 
     def extract(self, image: Any, n_windows: int | None = None) -> Extracted:
         """Extract the vectors of one image that are counted, without transformations, for maps and galleries.

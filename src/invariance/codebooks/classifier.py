@@ -11,10 +11,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
 from invariance._core.liblinear import liblinear_alone
 from invariance._core.probabilities import few_samples_per_class, learn_sharpness, scores_to_probabilities
 from invariance.codebooks.bag import BagOfFeatures
+from invariance.codebooks.counting import count_columns
 from invariance.codebooks.voting import average_shares, shares_of_words
 from invariance.images import encode_labels
 
@@ -100,6 +102,28 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
         with liblinear_alone():
             self.svm_ = svm.fit(bags, codes)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the machine, read from a file, does not classify bags of this kind."""
+        loaded.check_values(self, probability=loaded.FLAG, voting=loaded.FLAG)
+        if not loaded.is_fitted(self, "classes_", "bag_"):
+            return
+        loaded.check_values(self, classes_=loaded.labels(), bag_=loaded.instance(BagOfFeatures))
+        if self.voting:
+            loaded.check_values(self.bag_.codebook_, classes_=loaded.labels())
+            shares_of_words(self.bag_.codebook_, self.classes_)  # refuses a codebook of other classes
+            return
+        loaded.check_values(self, svm_=loaded.instance(LinearSVC))
+        n_columns = count_columns(self.bag_.n_words_, self.bag_.levels)
+        n_machines = 1 if len(self.classes_) == 2 else len(self.classes_)
+        loaded.check_values(
+            self.svm_,
+            coef_=loaded.array((n_machines, n_columns)),
+            classes_=loaded.labels(len(self.classes_)),
+            n_features_in_=loaded.one_of(n_columns),
+        )
+        if self.probability:
+            loaded.check_values(self, sharpness_=loaded.number(0, 1e6))
 
     def decision_function(self, images: Sequence[Any]) -> np.ndarray:
         """Scores of the classes.

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance._core.randomness import spawn_rngs
 from invariance.images import encode_labels
@@ -146,12 +147,23 @@ class ClusteringForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def check_loaded(self) -> None:
         """Refuse trees that test features that do not exist, and shares that are not those of their words."""
-        if not hasattr(self, "trees_"):
+        loaded.check_values(self, n_jobs=loaded.JOBS)
+        if not loaded.is_fitted(self, "trees_", "n_features_in_", "classes_", "posteriors_", "purity_"):
             return
-        if not self.trees_ or any(np.any(tree.feature >= self.n_features_in_) for tree in self.trees_):
+        loaded.check_values(
+            self,
+            n_features_in_=loaded.N_VALUES,
+            trees_=loaded.list_of(loaded.instance(Tree), at_least=1),
+            classes_=loaded.optional(loaded.labels()),
+        )
+        if any(np.any(tree.feature >= self.n_features_in_) for tree in self.trees_):
             raise ValueError("a tree of a clustering forest tests a feature that does not exist.")
-        if self.posteriors_ is not None and self.posteriors_.shape != (self.n_words_, len(self.classes_)):
-            raise ValueError("the class shares of a clustering forest are not those of its words.")
+        n_classes = 0 if self.classes_ is None else len(self.classes_)
+        loaded.check_values(
+            self,
+            posteriors_=loaded.optional(loaded.array((self.n_words_, n_classes), np.float64, 0, 1)),
+            purity_=loaded.optional(loaded.array((self.n_words_,), np.float64, 0, 1)),
+        )
 
     def _growth(self, n_features: int) -> Growth:
         """The parameters of the trees, checked."""

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_number
 
 KINDS = ("chi2", "intersection")
@@ -27,6 +28,10 @@ class BagKernel(BaseEstimator):
     def __init__(self, kind="chi2", gamma=1.0):
         self.kind = kind
         self.gamma = gamma
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, are not those of a kernel."""
+        loaded.check_values(self, kind=loaded.one_of(*KINDS), gamma=loaded.number(0, 1e6))
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """The Gram matrix.

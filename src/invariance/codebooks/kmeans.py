@@ -8,6 +8,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance._core.parallel import one_blas_thread
 from invariance._core.randomness import make_rng
@@ -140,13 +141,18 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def check_loaded(self) -> None:
         """Refuse words and shares whose shapes do not fit the descriptors and classes."""
-        if not hasattr(self, "words_"):
+        if not loaded.is_fitted(self, "words_", "n_features_in_", "classes_", "posteriors_", "purity_"):
             return
-        words = self.words_
-        if words.ndim != 2 or len(words) == 0 or words.dtype != np.float32 or words.shape[1] != self.n_features_in_:
-            raise ValueError("the centres of a k-means codebook are not descriptors of its kind.")
-        if self.posteriors_ is not None and self.posteriors_.shape != (self.n_words_, len(self.classes_)):
-            raise ValueError("the class shares of a k-means codebook are not those of its words.")
+        loaded.check_values(self, n_features_in_=loaded.N_VALUES, classes_=loaded.optional(loaded.labels()))
+        loaded.check_values(self, words_=loaded.array((None, self.n_features_in_), np.float32, contiguous=True))
+        if self.n_words_ == 0:
+            raise ValueError("a k-means codebook must have at least one word.")
+        n_classes = 0 if self.classes_ is None else len(self.classes_)
+        loaded.check_values(
+            self,
+            posteriors_=loaded.optional(loaded.array((self.n_words_, n_classes), np.float64, 0, 1)),
+            purity_=loaded.optional(loaded.array((self.n_words_,), np.float64, 0, 1)),
+        )
 
     def _kmeans(self, X: np.ndarray, n_words: int, seed: int) -> KMeans | MiniBatchKMeans:
         """k-means on one group of descriptors."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
 from invariance.codebooks.masks import lie_on_object
 from invariance.codebooks.orbit import Orbit
@@ -60,6 +61,12 @@ class RandomWindows(BaseEstimator):
         self.n_training_windows = n_training_windows
         self.min_scale = min_scale
         self.max_scale = max_scale
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, are no numbers and sizes of windows."""
+        count = loaded.whole(1, 10**6)
+        loaded.check_values(self, n_windows=count, n_training_windows=count, max_scale=loaded.number(1e-6, 1))
+        loaded.check_values(self, min_scale=loaded.number(0, self.max_scale))
 
     def draw_seeds(self, rng: np.random.Generator, n_images: int) -> tuple[list[Any], Any]:
         """One seed per image, and the seed of the codebook."""
@@ -113,6 +120,10 @@ class Grid(BaseEstimator):
 
     def __init__(self, n_descriptors=100_000):
         self.n_descriptors = n_descriptors
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameter, read from a file, is no number of vectors."""
+        loaded.check_values(self, n_descriptors=loaded.whole(1, 10**9))
 
     def draw_seeds(self, rng: np.random.Generator, n_images: int) -> tuple[list[Any], Any]:
         """One seed per image, and the seed of the codebook."""

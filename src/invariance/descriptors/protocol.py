@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from invariance._core import loaded
 from invariance._core.checks import check_count
 from invariance.images import check_boxes, check_image
 from invariance.transformations import Identity, TransformationSet
@@ -86,6 +87,11 @@ class WindowDescriptor(BaseEstimator):
         windows = regular_windows(image.shape) if windows is None else check_boxes(windows, image.shape)
         return self._describe(image, windows), windows
 
+    def check_loaded(self) -> None:
+        """Raise ValueError if the size, read from a file, is none."""
+        if "size" in self._get_param_names():
+            loaded.check_values(self, size=loaded.whole(1, 256))
+
 
 class GridDescriptor(BaseEstimator):
     """Base of descriptors of places of their own; a subclass defines `_extract` and `invariances`."""
@@ -94,6 +100,19 @@ class GridDescriptor(BaseEstimator):
     @abstractmethod
     def invariances(self) -> tuple[type[TransformationSet], ...]:
         """The kinds of transformations that leave the vectors unchanged if their places follow."""
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, are not sizes and counts that an image has."""
+        small = loaded.number(0, 1024)
+        kinds = {
+            "step": loaded.whole(1, 1024),
+            "levels": loaded.whole(1, 6),
+            "n_jobs": loaded.JOBS,
+            "random_state": loaded.SEED,
+            "n_points": loaded.whole(1, 10**5),
+        }
+        simple = loaded.either(loaded.TEXT, loaded.FLAG, small, loaded.list_of(small))
+        loaded.check_values(self, **{name: kinds.get(name, simple) for name in self._get_param_names()})
 
     @abstractmethod
     def _extract(self, image: np.ndarray) -> Extracted:

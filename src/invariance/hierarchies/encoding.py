@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance.hierarchies._jit import Scratch, normalize_rows
 from invariance.hierarchies.initial import N_BINS, PatchKernel, describe_patches
 from invariance.hierarchies.pooling import pool, pool_all, pool_parts
@@ -34,6 +35,21 @@ class Architecture(NamedTuple):
     kernel: str | Callable
     measures: list[np.ndarray | None]
 
+    def check_loaded(self) -> None:
+        """Raise ValueError if the sizes, read from a file, are not those of patches that grow."""
+        side = loaded.whole(1, loaded.MAX_SIDE)
+        loaded.check_values(
+            self,
+            sizes=loaded.list_of(loaded.list_of(side, 2), at_least=1),
+            hop=side,
+            p=loaded.either(loaded.number(1, 1e3), loaded.one_of(float("inf"))),
+            kernel=loaded.either(loaded.one_of("inner", "histogram", "gaussian"), loaded.able("__call__")),
+            measures=loaded.list_of(loaded.optional(loaded.array((None, None), np.float64, 0, 1)), len(self.sizes)),
+        )
+        for smaller, larger in pairwise(self.sizes):
+            if smaller[0] > larger[0] or smaller[1] > larger[1]:
+                raise ValueError(f"patches of layers must grow; got {smaller} before {larger}.")
+
 
 class Stage(NamedTuple):
     """What is learned of a layer: its templates as columns (k, q), and how other vectors are compared with them.
@@ -45,6 +61,18 @@ class Stage(NamedTuple):
     embedding: Any
     patch_kernel: PatchKernel | None
     is_normalized: bool = False  # whether embedded vectors have length 1
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the templates, read from a file, are none."""
+        loaded.check_values(
+            self,
+            filters=loaded.array((None, None), np.float32, -1e6, 1e6),
+            embedding=loaded.optional(loaded.able("transform")),
+            patch_kernel=loaded.optional(loaded.instance(PatchKernel)),
+            is_normalized=loaded.FLAG,
+        )
+        if self.filters.size == 0:
+            raise ValueError("a layer must have at least one template.")
 
     def compare(self, vectors: np.ndarray, scratch: Scratch) -> np.ndarray:
         """Return the layer's normalised kernel between vectors (n, d) and all templates: (n, q) float32."""

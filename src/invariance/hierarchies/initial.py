@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
+from invariance._core import loaded
 from invariance.hierarchies._jit import Scratch, cut_histograms, cut_patches
 
 KERNELS = ("inner", "histogram", "gaussian")
@@ -51,6 +52,15 @@ class PatchKernel(NamedTuple):
 
     gamma: float | None
     function: Callable | None
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the kernel, read from a file, is neither a Gaussian nor a function."""
+        gaussian = self.function is None
+        loaded.check_values(
+            self,
+            gamma=loaded.number(0, 1e12) if gaussian else loaded.one_of(None),
+            function=loaded.one_of(None) if gaussian else loaded.able("__call__"),
+        )
 
     def compare(self, patches: np.ndarray, templates: np.ndarray) -> np.ndarray:
         """Normalised values (n, m) float32 for flat patches (n, d) and templates (m, d)."""

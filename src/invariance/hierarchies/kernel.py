@@ -5,6 +5,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.kernels import LearnedKernel
 from invariance.hierarchies.response import NeuralResponse
 
@@ -48,6 +49,12 @@ class DerivedKernel(LearnedKernel):
         self.response_ = (NeuralResponse() if self.response is None else clone(self.response)).fit(X)
         self.n_features_in_ = self.response_.n_features_in_
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the response, read from a file, is none."""
+        loaded.check_values(self, response=loaded.optional(loaded.instance(NeuralResponse)))
+        if hasattr(self, "response_"):
+            loaded.check_values(self, response_=loaded.instance(NeuralResponse))
 
     def __call__(self, X, Y=None) -> np.ndarray:
         """Return the Gram matrix (n, m) float64 of images X and Y, or of X and X."""

@@ -7,6 +7,7 @@ from scipy.linalg import eigh, svd
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.metrics.pairwise import rbf_kernel
 
+from invariance._core import loaded
 from invariance._core.checks import check_count
 from invariance.hierarchies.initial import nearest_neighbour_gamma
 
@@ -45,6 +46,11 @@ class Layer(BaseEstimator):
         self.normalize = normalize
         self.measure = measure
 
+    def check_loaded(self) -> None:
+        """Raise ValueError if the size, read from a file, is none; what else was asked for is kept by the stages."""
+        side = loaded.whole(1, loaded.MAX_SIDE)
+        loaded.check_values(self, size=loaded.either(side, loaded.list_of(side, 2)))
+
 
 class PrincipalSubspace(TransformerMixin, BaseEstimator):
     """Coordinates along the first right singular vectors of the training vectors, which are not centered.
@@ -68,6 +74,11 @@ class PrincipalSubspace(TransformerMixin, BaseEstimator):
         n_components = min(self.n_components, *X.shape)
         self.components_ = svd(X.astype(np.float64), full_matrices=False)[2][:n_components].astype(np.float32)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the directions, read from a file, are none."""
+        if hasattr(self, "components_"):
+            loaded.check_values(self, components_=loaded.array((None, None), np.float32, -2, 2))
 
     def transform(self, X):
         """Coordinates (n, k) of vectors X (n, d)."""
@@ -110,6 +121,12 @@ class GaussianSubspace(TransformerMixin, BaseEstimator):
         scaled = vectors[:, is_significant] / np.sqrt(values[is_significant])
         self.weights_ = scaled[:, ::-1].astype(np.float32)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the training vectors and their weights, read from a file, do not go together."""
+        if loaded.is_fitted(self, "gamma_", "vectors_", "weights_"):
+            loaded.check_values(self, gamma_=loaded.number(0, 1e12), vectors_=loaded.array((None, None), np.float32))
+            loaded.check_values(self, weights_=loaded.array((len(self.vectors_), None), np.float32))
 
     def transform(self, X):
         """Coordinates (n, k) of vectors X (n, d)."""

@@ -15,12 +15,14 @@ What the kernel on the smallest patches is invariant to, all layers are, if it m
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_count
 from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance._core.randomness import make_rng
@@ -204,6 +206,57 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         images = validate_images(self, X, self.image_shape, reset=reset)
         phi = self._phi()
         return _with_channels(images if phi is None else phi.normalize(images))
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if sizes, hop and templates, read from a file, are not those of one hierarchy of images.
+
+        Compiled loops read patches of these sizes, `hop` pixels apart, out of images of this shape.
+        """
+        loaded.check_values(
+            self,
+            n_jobs=loaded.JOBS,
+            image_shape=loaded.SHAPE,
+            transformations=loaded.optional(loaded.instance(TransformationSet)),
+        )
+        if not loaded.is_fitted(self, "architecture_", "templates_", "stages_", "embedding_", "n_features_in_"):
+            return
+        loaded.check_values(
+            self,
+            architecture_=loaded.instance(Architecture),
+            n_features_in_=loaded.N_VALUES,
+            image_shape_=loaded.image_shape(self.n_features_in_),
+            embedding_=loaded.optional(loaded.able("transform")),
+        )
+        architecture, image_size = self.architecture_, tuple(self.image_shape_[:2])
+        n_channels = self.image_shape_[2] if len(self.image_shape_) == 3 else 1
+        sizes, n_layers = [*map(tuple, architecture.sizes), image_size], len(architecture.sizes)
+        loaded.check_values(self, stages_=loaded.list_of(loaded.instance(Stage), n_layers))
+        if sizes[-2][0] > image_size[0] or sizes[-2][1] > image_size[1]:
+            raise ValueError(f"patches of {sizes[-2]} pixels do not fit into images of {image_size}.")
+        n_vector = (101 if architecture.kernel == "histogram" else sizes[0][0] * sizes[0][1]) * n_channels
+        for number, stage in enumerate(self.stages_):
+            if (number > 0 or architecture.kernel in ("inner", "histogram")) != (stage.patch_kernel is None):
+                raise ValueError("only the smallest patches may have a kernel that is no product.")
+            if stage.embedding is not None:
+                n_vector = stage.embedding.transform(np.zeros((1, n_vector), np.float32)).shape[1]
+            if stage.filters.shape[0] != n_vector:
+                raise ValueError(f"templates of layer {number} have {stage.filters.shape[0]} values, not {n_vector}.")
+            n_vector = stage.filters.shape[1]
+        for number, (smaller, larger) in enumerate(pairwise(sizes)):
+            positions = tuple((larger[axis] - smaller[axis]) // architecture.hop + 1 for axis in (0, 1))
+            measure = architecture.measures[number]
+            if measure is not None and (measure.shape != positions or not measure.any()):
+                raise ValueError(f"the measure of layer {number} must be over {positions} positions.")
+        kinds = [
+            loaded.image_arrays(stage.filters.shape[1], (*size, n_channels))
+            for stage, size in zip(self.stages_, sizes[:-1], strict=True)
+        ]
+        for array, kind in zip(self.templates_, kinds, strict=True):
+            if not kind.holds(array):
+                raise ValueError(f"templates must be {kind.words}.")
+        if self.embedding_ is not None:
+            self.embedding_.transform(np.zeros((1, n_vector), np.float32))
+        self._members()
 
     def _learn_stage(self, layer: Layer, templates: np.ndarray) -> Stage:
         """Encode the templates of a layer by the stages below it, and fit its embedding."""

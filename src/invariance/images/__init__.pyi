@@ -10,10 +10,12 @@ from .intensity_range import watch_range as watch_range
 from .layout import Layout as Layout
 from .lazy import LazyStack as LazyStack
 from .lazy import open_stack as open_stack
+from .listing import Listing as Listing
+from .listing import image_paths as image_paths
+from .listing import list_images as list_images
 from .pages import ImageError as ImageError
 from .patches import patches_at as patches_at
 from .patches import pyramid_patches as pyramid_patches
-from .reading import image_paths as image_paths
 from .reading import read_image as read_image
 from .reading import read_mask as read_mask
 from .reading import read_mask_stack as read_mask_stack

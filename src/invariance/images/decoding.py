@@ -91,9 +91,17 @@ def decode(path: Path, *, one_page: bool, stored: bool) -> Pages:
         return found.decode(path, one_page, stored)
 
 
-def is_tiff(path: Path) -> bool:
-    """Whether the first bytes of a file say TIFF; a file of no known format is an error."""
-    return _format_of(path, _read_header(path)).name == "TIFF"
+def format_name(path: Path) -> str:
+    """Return the name of the format that the first bytes of a file say; a file of no known format is an error."""
+    return _format_of(path, _read_header(path)).name
+
+
+def known_format(header: bytes, min_signature: int = 1) -> Format | None:
+    """Return the format that the first bytes of a file say, by signatures of so many bytes or more; None if unknown."""
+    for format_ in FORMATS:
+        if header.startswith(tuple(known for known in format_.signatures if len(known) >= min_signature)):
+            return format_
+    return None
 
 
 @contextmanager
@@ -135,9 +143,9 @@ def _read_header(path: Path) -> bytes:
 
 def _format_of(path: Path, header: bytes) -> Format:
     """Find the format that the first bytes of a file say."""
-    for format_ in FORMATS:
-        if header.startswith(format_.signatures):
-            return format_
+    found = known_format(header)
+    if found is not None:
+        return found
     raise ImageError(f"'{path}' is not a {FORMAT_NAMES} image. Convert it to one of these.")
 
 

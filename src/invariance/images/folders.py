@@ -1,6 +1,7 @@
 """Folders of images: one sub-folder per class, or images beside a folder of their masks."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 from invariance._core.checks import check_choice
 from invariance._core.progress import track
 from invariance.images.decoding import FORMAT_NAMES
+from invariance.images.listing import Listing, check_folder, image_paths, list_images
 from invariance.images.pages import ImageError
-from invariance.images.reading import check_folder, image_paths, read_image, read_mask_stack, read_stack
+from invariance.images.reading import read_image, read_mask_stack, read_stack
 from invariance.images.resizing import resize, shrink
 
 
@@ -24,7 +26,8 @@ class ClassFolder(NamedTuple):
         The names of their sub-folders.
     paths : list of Path
     skipped : list of (Path, str)
-        Images that cannot be read, with the reason.
+        Images and folders that cannot be read, images of unsupported formats, and images outside the class folders,
+        with the reason.
     """
 
     images: list[np.ndarray]
@@ -42,11 +45,14 @@ class MaskedImages(NamedTuple):
     masks : list of ndarrays of shape (h, w), integer
     paths : list of Path
         The file that each image comes from.
+    skipped : sequence of (Path, str), default=()
+        Images of unsupported formats and sub-folders that were not read, with the reason.
     """
 
     images: list[np.ndarray]
     masks: list[np.ndarray]
     paths: list[Path]
+    skipped: Sequence[tuple[Path, str]] = ()
 
 
 def read_class_folder(
@@ -60,12 +66,13 @@ def read_class_folder(
 ) -> ClassFolder:
     """Read a folder with one sub-folder per class, sorted by class and file name.
 
-    Hidden files, files that are not images, and images outside a class folder are ignored.
+    Images in sub-folders of a class folder belong to the class. Hidden files and files that are not images are
+    ignored.
 
     Parameters
     ----------
     folder : str or path-like
-        With images `<class>/<image>`.
+        With images `<class>/<image>` or, deeper, `<class>/<any>/<image>`.
     shape : tuple of two int, default=None
         Height and width to which all images are resized.
     rule : {"crop", "pad", "stretch"}, default="crop"
@@ -73,8 +80,8 @@ def read_class_folder(
     max_side : int, default=None
         Without `shape`, images with a longer side are shrunk to it; their proportions are kept.
     on_error : {"raise", "skip"}, default="raise"
-        What to do with an image that cannot be read. "skip" lists it in `skipped`; a class without any readable image
-        is an error in both cases.
+        What to do with an image or sub-folder that cannot be read, an image of an unsupported format, or one outside
+        the class folders. "skip" lists it in `skipped`; a class without any readable image is an error in both cases.
     min_classes : int, default=2
         Fewer classes are an error.
 
@@ -84,8 +91,13 @@ def read_class_folder(
     """
     folder = check_folder(folder)
     check_choice("on_error", on_error, ("raise", "skip"))
-    labelled = [(path, name) for name, paths in _class_files(folder, min_classes).items() for path in paths]
-    result = ClassFolder([], np.array([]), [], [])
+    listings = _class_files(folder, min_classes)
+    left_out = [(path, f"image '{path}' lies in no class folder. Move it into one.") for path in image_paths(folder)]
+    left_out += [entry for listing in listings.values() for entry in listing.left_out]
+    if left_out and on_error == "raise":
+        raise ImageError(left_out[0][1])
+    labelled = [(path, name) for name, listing in listings.items() for path in listing.paths]
+    result = ClassFolder([], np.array([]), [], left_out)
     labels = []
     for path, label in track(labelled, "reading images"):
         try:
@@ -116,12 +128,13 @@ def read_mask_folder(images_folder: str | os.PathLike, masks_folder: str | os.Pa
     data : MaskedImages
         The pages of a stack count as images. Masks keep their integers.
     """
-    images = _by_stem(images_folder)
-    masks = _by_stem(masks_folder)
+    listing = list_images(images_folder)
+    images = _by_stem(images_folder, listing)
+    masks = _by_stem(masks_folder, list_images(masks_folder))
     for stem, path in images.items():
         if stem not in masks:
             raise ImageError(f"image '{path}' has no mask '{stem}.*' in '{masks_folder}'. Add one, or move the image.")
-    result = MaskedImages([], [], [])
+    result = MaskedImages([], [], [], listing.left_out)
     for stem, path in track(images.items(), "reading images and masks", total=len(images)):
         stack = read_masked_stack(path, masks[stem])
         result.images.extend(stack.images)
@@ -155,27 +168,28 @@ def read_masked_stack(image_path: str | os.PathLike, mask_path: str | os.PathLik
     return MaskedImages(list(image), list(mask), [Path(image_path)] * len(image))
 
 
-def _class_files(folder: Path, min_classes: int) -> dict[str, list[Path]]:
-    """List the image files of each class; a class without any is an error."""
+def _class_files(folder: Path, min_classes: int) -> dict[str, Listing]:
+    """List the image files of each class, in sub-folders too; a class without any is an error."""
     cure = "Make one sub-folder per class and put its images there."
     classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     if not classes:
         state = "has no sub-folders" if any(folder.iterdir()) else "is empty"
         raise ImageError(f"folder '{folder}' {state}. {cure}")
-    files = {path.name: image_paths(path) for path in classes}
-    for name, paths in files.items():
-        if not paths:
-            raise ImageError(f"class folder '{folder / name}' holds no images. Add some, or remove the folder.")
+    files = {path.name: list_images(path, recursive=True) for path in classes}
+    for name, listing in files.items():
+        if not listing.paths:
+            why = f" that are read: {listing.left_out[0][1]}" if listing.left_out else "."
+            raise ImageError(f"class folder '{folder / name}' holds no images{why} Add some, or remove the folder.")
     if len(files) < min_classes:
         only = classes[0].name
         raise ImageError(f"folder '{folder}' holds one class only, '{only}'; learning needs at least two. {cure}")
     return files
 
 
-def _by_stem(folder: str | os.PathLike) -> dict[str, Path]:
+def _by_stem(folder: str | os.PathLike, listing: Listing) -> dict[str, Path]:
     """Map the stems of the image files of a folder to their paths."""
     stems: dict[str, Path] = {}
-    for path in image_paths(folder):
+    for path in listing.paths:
         if path.stem in stems:
             raise ImageError(f"'{stems[path.stem]}' and '{path}' share a stem, so pairs are not clear. Rename one.")
         stems[path.stem] = path

@@ -45,14 +45,14 @@ def as_float32(values: np.ndarray, white: int | None = None) -> np.ndarray:
     return floats
 
 
-def black_and_white(path: Path, pages: Iterable[np.ndarray]) -> tuple[float, float]:
+def black_and_white(path: Path, pages: Iterable[Pages]) -> tuple[float, float]:
     """Find the values that become 0 and 1 where no white is agreed, in one pass over the pages.
 
     Parameters
     ----------
     path : Path
         The file, for errors.
-    pages : iterable of ndarray
+    pages : iterable of Pages
 
     Returns
     -------
@@ -60,12 +60,13 @@ def black_and_white(path: Path, pages: Iterable[np.ndarray]) -> tuple[float, flo
         0 and 1 for floats that lie between them, else the smallest and the largest value of the file.
     """
     lowest, highest, n_bad, n_values = np.inf, -np.inf, 0, 0
-    for values in pages:
+    for page in pages:
+        values, colours = page.values, page.colours
         if values.dtype.kind == "c":
             raise ImageError(f"image '{path}' holds complex numbers. Save their magnitude instead.")
         n_values += values.size
         n_bad += values.size - int(np.count_nonzero(np.isfinite(values)))
-        lowest, highest = min(lowest, float(values.min())), max(highest, float(values.max()))
+        lowest, highest = min(lowest, float(colours.min())), max(highest, float(colours.max()))
     if n_bad:
         raise ImageError(f"image '{path}' holds NaN or infinity at {n_bad} of {n_values} values. Replace them.")
     is_unit = values.dtype.kind == "f" and lowest >= 0 and highest <= 1
@@ -108,5 +109,6 @@ def in_unit_range(pages: Pages, extremes: tuple[float, float] | None) -> np.ndar
 def _opacity(pages: Pages) -> np.ndarray:
     """Return the last channel as float32 in [0, 1]; integers are opaque at the largest value of their dtype."""
     stored = pages.values[..., -1]
-    opaque = np.iinfo(stored.dtype).max if stored.dtype.kind in "iu" else None
-    return as_float32(stored, opaque)
+    if stored.dtype.kind in "iu":
+        return as_float32(stored, np.iinfo(stored.dtype).max)
+    return as_float32(np.clip(stored, 0, 1))

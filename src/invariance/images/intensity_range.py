@@ -19,6 +19,7 @@ from invariance.images.reading import read_image
 # What is measured: percentiles of some values of some images.
 PERCENTILES = 0.1, 99.9
 MAX_IMAGES, MAX_VALUES = 16, 20_000
+MIN_VALUES = 256  # fewer values, such as one row of features, may lie anywhere in the range
 # Larger quotients are another range: 14 bits in 16 are one quarter, while scenes of one kind differ by less.
 MAX_QUOTIENT = 3.0
 # The largest values of integers that are commonly stored in 16 bits, and how close to them a quotient must be.
@@ -73,9 +74,9 @@ def comparing_once() -> Iterator[None]:
 
 
 def measure_range(images: Any) -> dict[str, Any]:
-    """Measure the range of images, see `watch_range`; "low" and "high" are 0 if there is no number to measure."""
+    """Measure the range of images, see `watch_range`; "low" and "high" are 0 if there are too few numbers."""
     parts = [part for part in _samples(images) if part.dtype.kind in "biuf" and part.size]
-    if not parts:
+    if sum(part.size for part in parts) < MIN_VALUES:
         return {"dtype": "none", "low": 0.0, "high": 0.0}
     values = np.concatenate([_scaled(part) for part in parts])
     values = values[np.isfinite(values)]

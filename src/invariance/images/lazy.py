@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from invariance.images.decoding import decoding_errors, is_tiff
+from invariance.images.decoding import decoding_errors, format_name
 from invariance.images.intensities import black_and_white, in_unit_range
 from invariance.images.layout import Layout
 from invariance.images.reading import read_stack
@@ -86,7 +86,7 @@ def open_stack(path: str | os.PathLike) -> LazyStack:
     """
     path = Path(path)
     layout = Layout()
-    if is_tiff(path):
+    if format_name(path) == "TIFF":
         with decoding_errors(path, "TIFF"):
             pages = TiffPages(path)
             separable = pages.are_separable
@@ -102,7 +102,7 @@ def _stack_of(pages: TiffPages) -> LazyStack:
     n_pages, first = pages.layout.n_pages, pages[0]
     extremes = None
     if first.white is None:
-        extremes = black_and_white(pages.path, (pages[number].colours for number in range(n_pages)))
+        extremes = black_and_white(pages.path, (pages[number] for number in range(n_pages)))
     # One white for all pages: the stated one only if no page holds more.
     white = first.white
     if pages.stated_white is not None and white is not None:

@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from invariance._core.checks import check_choice
-from invariance.images.decoding import SUFFIXES, decode
+from invariance.images.decoding import decode, format_name
 from invariance.images.intensities import black_and_white, in_unit_range
 from invariance.images.pages import ImageError, Pages, out_of_memory
+
+_MAX_LABEL = 2.0**53  # floats up to here are exact integers
+_MAX_JPEG_LABELS = 2  # a JPEG with more values than black and white has lost its labels
 
 
 def read_image(path: str | os.PathLike, *, alpha: str = "composite") -> np.ndarray:
@@ -74,6 +77,11 @@ def read_mask(path: str | os.PathLike) -> np.ndarray:
     mask : ndarray of shape (h, w), integer
         The integers of the file as stored, never scaled, inverted or laid over a background; the indices of a palette
         image.
+
+    Raises
+    ------
+    ImageError
+        As for `read_image`, and if the values are colours, fractions, not finite, or changed by JPEG.
     """
     path = Path(path)
     return _labels(path, decode(path, one_page=True, stored=True).values)[0]
@@ -95,45 +103,10 @@ def read_mask_stack(path: str | os.PathLike) -> np.ndarray:
     return _labels(path, decode(path, one_page=False, stored=True).values)
 
 
-def image_paths(folder: str | os.PathLike, *, recursive: bool = False) -> list[Path]:
-    """List the image files of a folder by their suffixes, sorted.
-
-    Parameters
-    ----------
-    folder : str or path-like
-    recursive : bool, default=False
-        Whether sub-folders are searched as well.
-
-    Returns
-    -------
-    paths : list of Path
-        Without hidden files and without files in hidden folders.
-    """
-    folder = check_folder(folder)
-    found = folder.rglob("*") if recursive else folder.iterdir()
-    return sorted(
-        path
-        for path in found
-        if path.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and path.is_file()
-    )
-
-
-def check_folder(folder: str | os.PathLike) -> Path:
-    """Return the folder as a Path, or raise an error if it is not a folder."""
-    folder = Path(folder)
-    if not folder.exists():
-        raise ImageError(f"folder '{folder}' does not exist. Check the path.")
-    if not folder.is_dir():
-        raise ImageError(f"'{folder}' is a file, but a folder was expected. Name the folder that holds it.")
-    return folder
-
-
 def _in_unit_range(path: Path, pages: Pages) -> np.ndarray:
     """Scale pages to float32 in [0, 1], without opacity."""
     try:
-        extremes = black_and_white(path, [pages.colours]) if pages.white is None else None
+        extremes = black_and_white(path, [pages]) if pages.white is None else None
         return in_unit_range(pages, extremes)
     except MemoryError as error:
         raise out_of_memory(path) from error
@@ -148,7 +121,18 @@ def _labels(path: Path, values: np.ndarray) -> np.ndarray:
             raise ImageError(f"mask '{path}' is in colour, but a mask holds one integer per pixel. Save it as grey.")
         values = colours[..., 0]
     if values.dtype.kind == "f":
+        n_bad = int(np.count_nonzero(~(np.abs(values) < _MAX_LABEL)))
+        if n_bad:
+            raise ImageError(
+                f"mask '{path}' holds NaN, infinity or huge numbers at {n_bad} of {values.size} pixels, "
+                f"but a mask holds integers. Replace them."
+            )
         if not np.array_equal(values, np.rint(values)):
-            raise ImageError(f"mask '{path}' holds fractions or NaN, but a mask holds integers. Round its values.")
+            raise ImageError(f"mask '{path}' holds fractions, but a mask holds integers. Round its values.")
         return values.astype(np.int64)
+    if format_name(path) == "JPEG" and len(np.unique(values)) > _MAX_JPEG_LABELS:
+        raise ImageError(
+            f"mask '{path}' holds {len(np.unique(values))} values, because JPEG changes labels at their edges. "
+            f"Export the mask again as PNG or TIFF."
+        )
     return np.ascontiguousarray(values, dtype=np.uint8 if values.dtype == bool else values.dtype.newbyteorder("="))

@@ -19,14 +19,18 @@ _MIN_BITS = 2  # of grey; a mask of 0 and 1 is no camera
 
 
 def stated_white(file: "tifffile.TiffFile", series: "tifffile.TiffPageSeries") -> int | None:
-    """Return the stated value of white, or None if there is none below that of the dtype."""
+    """Return the stated value of white, or None if there is none below that of the dtype.
+
+    Metadata that cannot be read are left out, because the pixels are still good.
+    """
     dtype = np.dtype(series.dtype)
     if dtype.kind != "u" or dtype.itemsize > 2:
         return None
-    for bits in _stated_bits(file, series.keyframe):
-        if _MIN_BITS <= bits < 8 * dtype.itemsize:
-            return 2**bits - 1
-    return None
+    try:
+        stated = list(_stated_bits(file, series.keyframe))
+    except Exception:  # damaged metadata can make a parser raise nearly anything
+        return None
+    return next((2**bits - 1 for bits in stated if _MIN_BITS <= bits < 8 * dtype.itemsize), None)
 
 
 def _stated_bits(file: "tifffile.TiffFile", page: "tifffile.TiffPage") -> Iterator[int]:

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance.jungles.dag import follow, leaf_probabilities, route
 from invariance.jungles.ensemble import JungleEnsemble
 from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
@@ -184,6 +185,17 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         images, codes, weights = self._grow(X, y, sample_weight)
         self.final_estimator_ = self._fit_final_estimator(images, codes, weights)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if what was read from a file is no ensemble, or its final estimator is of other classes."""
+        super().check_loaded()
+        if not hasattr(self, "dags_"):
+            return
+        loaded.check_values(self, final_estimator_=loaded.optional(loaded.able("predict_proba")))
+        if self.final_estimator_ is not None:
+            loaded.check_values(self.final_estimator_, classes_=loaded.labels())
+            if not np.isin(self.final_estimator_.classes_, self.classes_).all():
+                raise ValueError("the final estimator of jungles knows classes that they do not.")
 
     def predict_proba(self, X):
         """Predict class probabilities.

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance.jungles.orbits import Orbits
 
 
@@ -49,19 +50,31 @@ class Dag(NamedTuple):
 
     def check_loaded(self) -> None:
         """Raise ValueError if the arrays, read from a file, do not describe a graph."""
+        loaded.check_values(
+            self,
+            filters=loaded.array((None, None), np.float32, -1e9, 1e9),
+            members=loaded.array((None,), np.int64),
+            feature=loaded.array((None,), np.int64),
+        )
         n_nodes, n_filters = self.n_nodes, len(self.filters)
-        nodes = np.arange(n_nodes)
-        lengths = {len(array) for array in self[2:]}
-        if lengths != {n_nodes} or n_nodes == 0:
-            raise ValueError(
-                f"the arrays of a jungle must have one length above 0; got {sorted(lengths)} for {n_nodes} nodes."
-            )
+        if n_nodes == 0:
+            raise ValueError("a jungle must have at least one node.")
+        numbers = loaded.array((n_nodes,), np.int64, -1)
+        loaded.check_values(
+            self,
+            threshold=loaded.array((n_nodes,), np.float64),
+            left=numbers,
+            right=numbers,
+            layer=numbers,
+            histogram=loaded.array((n_nodes, None), np.float64, 0),
+        )
         if len(self.members) == 0 or np.any(self.members < 0) or np.any(np.diff(self.members) <= 0):
             raise ValueError(
                 "the members of a jungle must be sorted indices of transformations, each once and none negative."
             )
+        nodes = np.arange(n_nodes)
         for child in (self.left, self.right):
-            if np.any((child >= 0) & (child <= nodes)) or np.any(child >= n_nodes) or np.any(child < -1):
+            if np.any((child >= 0) & (child <= nodes)) or np.any(child >= n_nodes):
                 raise ValueError("every node of a jungle must come before its children, and these must exist.")
         if (
             np.any((self.left < 0) != (self.right < 0))
@@ -69,6 +82,8 @@ class Dag(NamedTuple):
             or np.any(self.feature >= n_filters)
         ):
             raise ValueError("every node of a jungle must have two children or none, and a filter that exists or -1.")
+        if not self.histogram[0].sum() > 0:
+            raise ValueError("the first node of a jungle must have samples.")
 
 
 def route(dag: Dag, orbits: Orbits) -> np.ndarray:

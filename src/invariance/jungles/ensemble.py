@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance._core.randomness import spawn_rngs
@@ -153,6 +154,33 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
                 f"with warm_start the classes must stay the same; fitted on {self.classes_.tolist()}, got "
                 f"{classes.tolist()}. Fit a new estimator."
             )
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the graphs, read from a file, are not those of this set, these images and classes."""
+        loaded.check_values(self, image_shape=loaded.SHAPE)
+        if "n_jobs" in self._get_param_names():
+            loaded.check_values(self, n_jobs=loaded.JOBS)
+        if "extremes" in self._get_param_names():
+            loaded.check_values(self, extremes=loaded.one_of("largest", "both"))
+        if not loaded.is_fitted(self, "classes_", "reduced_", "dags_", "growth_curves_", "n_features_in_", "n_images_"):
+            return
+        loaded.check_values(
+            self,
+            n_features_in_=loaded.N_VALUES,
+            image_shape_=loaded.image_shape(self.n_features_in_),
+            classes_=loaded.labels(),
+            reduced_=loaded.instance(ReducedOperators),
+            dags_=loaded.list_of(loaded.instance(Dag), at_least=1),
+            growth_curves_=loaded.list_of(loaded.list_of(loaded.instance(Layer)), len(self.dags_)),
+        )
+        reduced, n_members = self.reduced_, sum(map(len, self.reduced_.matrices))
+        if tuple(reduced.image_shape) != tuple(self.image_shape_):
+            raise ValueError(f"the basis of jungles is for images of another shape, {reduced.image_shape}.")
+        for dag in self.dags_:
+            if dag.filters.shape[1] != reduced.rank or dag.members[-1] >= n_members:
+                raise ValueError("a jungle has filters or members of another set of transformations.")
+            if dag.histogram.shape[1] != len(self.classes_):
+                raise ValueError("a jungle counts other classes than those of the ensemble.")
 
     @property
     def filters_(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance.jungles.dag import Dag, cut_below, follow, leaf_probabilities, route
 from invariance.jungles.filters import Geometry
 from invariance.jungles.merging import merge_leaves
@@ -47,6 +48,13 @@ class Layer(NamedTuple):
     n_leaves: int
     max_width: int
     loss: float
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the row, read from a file, is not one of a growth curve."""
+        count = loaded.whole(0)
+        loaded.check_values(self, depth=count, n_leaves=count, max_width=count)
+        if not isinstance(self.loss, float):
+            raise ValueError(f"the loss of a layer must be a number; got {self.loss!r}.")
 
 
 def grow_jungle(

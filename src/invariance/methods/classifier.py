@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice
 from invariance.images import SCALES, comparing_once, encode_labels, watch_range
 from invariance.images.validation import is_one_image
@@ -21,6 +22,7 @@ from invariance.methods.preparation import (
     remove_illumination,
 )
 from invariance.methods.registry import get_combining_method, get_method, get_methods
+from invariance.transformations import TransformationSet
 
 MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
 FITTED = ("classes_", "facts_", "model_")
@@ -152,11 +154,21 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
 
     def check_loaded(self) -> None:
         """Refuse a model of another version of the library, which lacks attributes that this one needs."""
+        loaded.check_values(
+            self,
+            max_side=loaded.optional(loaded.whole(1, loaded.MAX_SIDE)),
+            transformations=loaded.optional(loaded.instance(TransformationSet)),
+        )
         missing = [name for name in FITTED if not hasattr(self, name)]
         if 0 < len(missing) < len(FITTED):
             raise ValueError(f"it lacks {', '.join(missing)}: another version of the library saved it; train it again")
-        if not missing and not isinstance(self.facts_, Facts):
+        if missing:
+            return
+        if not isinstance(self.facts_, Facts):
             raise ValueError("its facts about the training images are not of their type; train it again")
+        loaded.check_values(self, classes_=loaded.labels(), model_=loaded.able("predict_proba"))
+        loaded.check_values(self.model_, classes_=loaded.labels(len(self.classes_)))
+        self.plan()
 
     def _normalized(self, images: Any) -> Any:
         width = self.plan().illumination_width

@@ -9,10 +9,14 @@ from invariance.transformations import Rotations, Shifts
 
 N_EXAMPLES = 6
 MAX_LAYERS = 4
+# Many classes with few images each, such as people by their faces: more and shallower jungles, and a discriminant.
+MIN_MANY_CLASSES, MAX_FEW_IMAGES = 10, 10
+FOR_FEW_IMAGES = {"final_estimator": "discriminant", "n_jungles": 60, "max_depth": 2, "max_steps": 20}
+FOR_MORE_IMAGES = {"final_estimator": "linear", "max_depth": 3}
 
 
 class Jungle(Method):
-    """Jungles of invariant filters with a linear classifier on all responses."""
+    """Jungles of invariant filters with a linear classifier or a discriminant on all responses."""
 
     name = "jungle"
     summary = "learned filters whose maximum response over Φ separates the classes"
@@ -22,8 +26,10 @@ class Jungle(Method):
     rank = 30
 
     def make(self, plan, facts, common):
-        """Jungles of depth 3 without early stopping: the linear classifier regularizes."""
-        return JungleClassifier(plan.computed, final_estimator="linear", max_depth=3, validation_fraction=0.0, **common)
+        """Shallow jungles without early stopping: the classifier on the responses regularizes."""
+        has_few = facts.n_classes >= MIN_MANY_CLASSES and facts.n_images <= MAX_FEW_IMAGES * facts.n_classes
+        settings = FOR_FEW_IMAGES if has_few else FOR_MORE_IMAGES
+        return JungleClassifier(plan.computed, validation_fraction=0.0, **settings, **common)
 
     def cost(self, plan):
         """Eight members cost as much as all that does not depend on Φ."""

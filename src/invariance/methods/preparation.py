@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance.images import (
     as_float32,
     image_paths,
@@ -90,6 +91,13 @@ class Facts(NamedTuple):
     n_channels: int
     height: int
     width: int
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the facts, read from a file, are no counts and sizes."""
+        count = loaded.whole(1)
+        side = loaded.whole(1, loaded.MAX_SIDE)
+        loaded.check_values(self, n_images=count, n_classes=count, n_smallest=count, n_channels=loaded.one_of(1, 3))
+        loaded.check_values(self, height=side, width=side)
 
     @property
     def side(self) -> int:

@@ -1,7 +1,6 @@
 """The model file: a zip that holds `invariance.json` (what the model is) and `model.skops` (the model)."""
 
 import hashlib
-import io
 import json
 import os
 import zipfile
@@ -19,6 +18,8 @@ DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtime
 METADATA, PAYLOAD = "invariance.json", "model.skops"
 MAX_METADATA_BYTES = 2**22  # a class name per class and 500 characters per parameter need far less
 MAX_MODEL_BYTES = 2**32  # once unpacked; a small file that unpacks to more is an attack or a mistake
+MAX_ENTRIES = 2**17  # members of the archive and of the one in it; a model has half as many at most
+ENTRY = b"PK\x01\x02"  # with which an entry of the directory of a zip begins
 
 
 class ModelError(ValueError):
@@ -40,37 +41,33 @@ def read_metadata(path: str | os.PathLike) -> dict[str, Any]:
 
 
 def read_container(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
-    """The description and the payload, whose checksum and unpacked size have been checked."""
+    """The description and the payload, whose checksum has been checked; `_payload` checks what it unpacks to."""
     with _open(path) as archive:
         metadata = _metadata_of(archive, path)
         payload = _read(archive, PAYLOAD, MAX_MODEL_BYTES, path)
     if hashlib.sha256(payload).hexdigest() != metadata.get("sha256"):
         raise ModelError(f"'{path}' was changed after it was saved: its checksum is wrong. {CURE}")
-    check_unpacked_size(payload, path)
     return metadata, payload
 
 
-def check_unpacked_size(payload: bytes, path: str | os.PathLike) -> None:
-    """Refuse a payload that declares more bytes than a model may have; zipfile reads no more than is declared."""
-    try:
-        size = _unpacked_size(payload)
-    except DAMAGE as error:
-        raise ModelError(f"'{path}' is damaged: {PAYLOAD} cannot be unpacked ({error}). {CURE}") from error
-    if size > MAX_MODEL_BYTES:
-        raise ModelError(f"'{path}' unpacks to more than {MAX_MODEL_BYTES / 2**30:g} GB, the limit for a model.")
+def read_member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """Read a member of an archive, of which no more than it declares is ever unpacked.
 
+    `ZipFile.read` unpacks all of a member before it cuts it to the declared size.
 
-def _unpacked_size(payload: bytes) -> int:
-    """Declared bytes of a zip and of the zips in it: scipy's sparse matrices are compressed once more, as npz."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-            total = sum(member.file_size for member in archive.infolist())
-            if total > MAX_MODEL_BYTES:
-                return total
-            nested = (archive.read(name) for name in archive.namelist() if name.endswith(".npz"))
-            return total + sum(map(_unpacked_size, nested))
-    except zipfile.BadZipFile:
-        return 0  # not a zip at all: loading it raises the error
+    Raises
+    ------
+    ValueError
+        If it declares more than `limit` bytes; what is damaged raises one of `DAMAGE`, what is absent a KeyError.
+    """
+    size = archive.getinfo(name).file_size
+    if size > limit:
+        raise ValueError(f"it declares {size} bytes of {name}, but {limit} are the limit")
+    with archive.open(name) as member:
+        content = member.read(size) if size else b""
+        if len(content) < size:
+            raise EOFError(f"{name} is shorter than declared")
+    return content
 
 
 def _open(path: str | os.PathLike) -> zipfile.ZipFile:
@@ -82,6 +79,8 @@ def _open(path: str | os.PathLike) -> zipfile.ZipFile:
     if path.stat().st_size == 0:
         raise ModelError(f"'{path}' is empty, so it is not a model file. {CURE}")
     try:
+        if _count_entries(path) > MAX_ENTRIES:
+            raise ValueError(f"its archives have more than {MAX_ENTRIES} members, the limit for a model")
         return zipfile.ZipFile(path)
     except PermissionError:
         raise
@@ -89,14 +88,19 @@ def _open(path: str | os.PathLike) -> zipfile.ZipFile:
         raise ModelError(f"'{path}' is not a model file, or it was cut off ({error}). {CURE}") from error
 
 
+def _count_entries(path: Path) -> int:
+    """Count what could be entries of a zip's directory: zipfile builds an object for each, before one can be asked."""
+    total, overlap = 0, b""
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            total += (overlap + block).count(ENTRY)
+            overlap = block[-len(ENTRY) + 1 :]
+    return total
+
+
 def _read(archive: zipfile.ZipFile, name: str, limit: int, path: str | os.PathLike) -> bytes:
     try:
-        size = archive.getinfo(name).file_size
-        if size > limit:
-            raise ModelError(f"'{path}' declares {size} bytes of {name}, but {limit} are the limit. {CURE}")
-        return archive.read(name)
-    except ModelError:
-        raise
+        return read_member(archive, name, limit)
     except KeyError as error:
         raise ModelError(f"'{path}' is not a model file, or it was cut off (it has no {name}). {CURE}") from error
     except DAMAGE as error:

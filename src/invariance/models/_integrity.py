@@ -1,33 +1,35 @@
-"""Checks of the contents of a loaded model: compiled code follows stored indices without checking them."""
+"""Checks of the contents of a loaded model: compiled code follows stored numbers without checking them."""
 
 import dataclasses
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from invariance.models._foreign import check_foreign
+
 
 def check_contents(model: Any) -> None:
-    """Raise ValueError if a part of the model lacks a parameter, or an index in it is outside its array.
+    """Raise ValueError if a part of the model is not what its predictions, compiled ones above all, rely on.
 
-    A class of the library that stores indices has a method `check_loaded()` that raises ValueError; it is called here
-    for every instance in the model. Sparse matrices and scikit-learn's boosted trees are checked here, because they do
-    not check themselves.
+    A class of the library has a method `check_loaded()` that raises ValueError; it is called here for every instance in
+    the model, for the parts of an object before the object. What scikit-learn's estimators hold is checked by
+    `_foreign`, and the state of random generators here.
     """
-    for part in _parts(model):
+    for part in reversed(list(_parts(model))):
         kind = type(part)
         if isinstance(part, BaseEstimator):
             _check_parameters(part)
+        if hasattr(part, "__dict__"):
+            _check_names(part)
         if hasattr(kind, "check_loaded"):
             part.check_loaded()
-        elif kind.__module__.startswith("scipy.sparse") and hasattr(part, "check_format"):
-            part.check_format(full_check=True)
-        elif kind.__name__ == "HistGradientBoostingClassifier":
-            from invariance.segmentation.sklearn_boosting import read_nodes
-
-            for nodes in read_nodes(part):
-                _check_tree(nodes, part.n_features_in_)
+        elif kind.__module__.startswith("sklearn.") and not kind.__module__.endswith(("_loss._loss", "_sgd_fast")):
+            check_foreign(part)
+        elif isinstance(part, np.random.Generator | np.random.RandomState):
+            _check_generator(part)
 
 
 def _check_parameters(estimator: BaseEstimator) -> None:
@@ -40,19 +42,24 @@ def _check_parameters(estimator: BaseEstimator) -> None:
         )
 
 
-def _check_tree(nodes: np.ndarray, n_features: int) -> None:
-    """Children come after their parent and inside the array, so that walking the tree stays inside and ends."""
-    here = np.flatnonzero(nodes["is_leaf"] == 0)
-    inner = nodes[here]
-    children = np.stack([inner["left"], inner["right"]])
-    if len(nodes) == 0 or not np.all((children > here) & (children < len(nodes))):
-        raise ValueError("a tree has a child outside its nodes")
-    if len(np.unique(children)) != children.size:
-        raise ValueError("a tree has a node with two parents")
-    if not np.all((inner["feature_idx"] >= 0) & (inner["feature_idx"] < n_features)):
-        raise ValueError("a tree splits by a feature that does not exist")
-    if inner["is_categorical"].any():
-        raise ValueError("a tree splits by categories, which models of images do not")
+def _check_names(part: Any) -> None:
+    """No attribute of a file takes the place of a method or property."""
+    kind = type(part)
+    for name in vars(part):
+        of_class = inspect.getattr_static(kind, name, None)
+        if inspect.isroutine(of_class) or isinstance(of_class, property | classmethod | staticmethod):
+            raise ValueError(f"an attribute of a {kind.__name__} has the name of its method {name}")
+
+
+def _check_generator(generator: np.random.Generator | np.random.RandomState) -> None:
+    """The place in the table of a generator must be in the table: numpy reads there without looking."""
+    if isinstance(generator, np.random.RandomState):
+        state: Any = generator.get_state(legacy=False)
+    else:
+        state = generator.bit_generator.state
+    inner = state["state"]
+    if not 0 <= inner.get("pos", 0) <= 624 or not 0 <= state.get("buffer_pos", 0) <= 4:
+        raise ValueError("the state of a random generator is none")
 
 
 def _parts(model: Any) -> Iterator[Any]:

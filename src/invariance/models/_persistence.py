@@ -1,8 +1,8 @@
 """Save and load a fitted model.
 
-A model may hold, in any nesting: None, bool, int, float, str, bytes, slice; lists, tuples, sets; dicts with str or int
-keys; numpy arrays (object arrays too), scalars, dtypes and random generators; scipy CSR, CSC and COO; the
-scikit-learn classes that `_trusted` lists; and estimators, NamedTuples and dataclasses (frozen or not) of the library.
+A model may hold, in any nesting: None, bool, int, float, str; lists and tuples; dicts with str or int keys; numpy
+arrays of numbers and texts, scalars and random generators; the scikit-learn classes that `_trusted` lists; and
+estimators, NamedTuples and dataclasses (frozen or not) of the library that have a method `check_loaded`.
 """
 
 import os
@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from invariance._version import __version__
-from invariance.models._container import ModelError, check_unpacked_size, read_container, read_metadata, write_container
+from invariance.models._container import ModelError, read_container, read_metadata, write_container
 from invariance.models._integrity import check_contents
-from invariance.models._trusted import refused_names, trusted_names
+from invariance.models._payload import read_payload
+from invariance.models._texts import store_texts
+from invariance.models._trusted import check_nodes, refused_names, trusted_names
 
 MAX_REPR = 500  # characters of a parameter in the description, which is for people
 TRAINED_ON = ("n_features_in_", "image_shape_", "n_images_", "n_samples_seen_", "n_samples_fit_")
@@ -51,7 +53,7 @@ def save(model: Any, path: str | os.PathLike, trusted: Collection[Any] = ()) -> 
 
     path = Path(path)
     try:
-        payload = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        payload = store_texts(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=1))
     except Exception as error:  # whatever a foreign object raises when asked for its state
         raise ModelError(f"cannot save to '{path}': {_first_line(error)}") from error
     _unpack(payload, path, trusted, doing="save to")
@@ -111,18 +113,19 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
     """The model in a payload, after all checks; `doing` and the version of the `library` are for the error."""
     import skops.io
 
-    check_unpacked_size(payload, path)
-    try:
-        refused = refused_names(payload, trusted)
+    def check(nodes: list[dict[str, Any]]) -> None:
+        refused = refused_names(nodes, trusted)
         if refused:
             raise ModelError(
                 f"cannot {doing} '{path}': it contains {', '.join(refused)}, which is not on the list of trusted types."
                 " If you know it to be safe, name it in trusted=[...]; lambdas and local functions cannot be stored."
             )
-        model = skops.io.loads(payload, trusted=trusted_names(payload))
+        check_nodes(nodes)
+
+    content, nodes = read_payload(payload, path, check)
+    try:
+        model = skops.io.loads(content, trusted=trusted_names(nodes))
         check_contents(model)
-    except ModelError:
-        raise
     except Exception as error:  # a file may hold anything, so building from it may raise anything
         reason = _first_line(error)
         if library not in (None, __version__):

@@ -1,51 +1,23 @@
-"""Which types a model file may contain; all others are refused.
+"""Which types a model file may contain, and how each is built; all others are refused.
 
-skops looks classes up by name and may call them with arguments from the file. So only classes are trusted that do
-nothing but keep their arguments: no functions, no partials, no operators, nothing that opens a file. Those of Python,
-numpy, scipy and scikit-learn are listed here; those of the library are found in it.
+skops looks a class up by name and builds it by the loader that the file names: one loader fills attributes, another
+calls the class with arguments from the file. What is harmless with one loader need not be with another; numpy.ndarray,
+called with bytes of the file, is an array of pointers. So pairs of loader and class are trusted, and only those that
+`save` writes. Those of Python, numpy and scikit-learn are listed here; a test saves an example of each. A class of the
+library is trusted if it is an estimator, a NamedTuple or a dataclass that checks itself with `check_loaded`.
 """
 
 import dataclasses
 import importlib
-import io
-import json
 import pkgutil
-import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-# How skops may build a node. Functions are refused unless the caller passed them; methods, partials and operators
-# always.
-LOADERS = frozenset({
-    "JsonNode", "ListNode", "TupleNode", "SetNode", "DictNode", "DefaultDictNode", "BytesNode", "SliceNode", "TypeNode",
-    "ObjectNode", "ConstructorFromReduceNode", "NdArrayNode", "DTypeNode", "RandomStateNode", "RandomGeneratorNode",
-    "SparseMatrixNode", "LossNode", "FunctionNode",
-})  # fmt: skip
-
-PYTHON = frozenset(
-    f"builtins.{name}"
-    for name in ("bool", "bytes", "dict", "float", "int", "list", "set", "slice", "str", "tuple", "NoneType")
-) | {"collections.OrderedDict", "collections.defaultdict"}
-
-NUMPY = frozenset({
-    "numpy.ndarray", "numpy.dtype", "numpy.bool", "numpy.str_", "numpy.bytes_",
-    "numpy.int8", "numpy.int16", "numpy.int32", "numpy.int64",
-    "numpy.uint8", "numpy.uint16", "numpy.uint32", "numpy.uint64",
-    "numpy.float16", "numpy.float32", "numpy.float64", "numpy.complex64", "numpy.complex128",
-    "numpy.random._generator.Generator", "numpy.random.mtrand.RandomState",
-})  # fmt: skip
-
-SCIPY = frozenset(
-    f"scipy.sparse._{kind}.{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("matrix", "array")
-)
-
 SKLEARN = frozenset(
     f"sklearn.{name}"
     for name in (
-        "_loss._loss.CyHalfBinomialLoss",
-        "_loss._loss.CyHalfMultinomialLoss",
         "_loss.link.Interval",
         "_loss.link.LogitLink",
         "_loss.link.MultinomialLogit",
@@ -61,12 +33,11 @@ SKLEARN = frozenset(
         "discriminant_analysis.LinearDiscriminantAnalysis",
         "ensemble._hist_gradient_boosting.binning._BinMapper",
         "ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
-        "ensemble._hist_gradient_boosting.predictor.TreePredictor",  # its indices are checked, see _integrity
+        "ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "kernel_approximation.Nystroem",
         "kernel_approximation.RBFSampler",
         "linear_model._logistic.LogisticRegression",
         "linear_model._ridge.RidgeClassifier",
-        "linear_model._sgd_fast.Hinge",
         "linear_model._stochastic_gradient.SGDClassifier",
         "multiclass.OneVsOneClassifier",
         "multiclass.OneVsRestClassifier",
@@ -79,19 +50,43 @@ SKLEARN = frozenset(
         "preprocessing._data.MinMaxScaler",
         "preprocessing._data.Normalizer",
         "preprocessing._data.StandardScaler",
-        "preprocessing._encoders.OneHotEncoder",
-        "preprocessing._encoders.OrdinalEncoder",
         "preprocessing._label.LabelBinarizer",
         "preprocessing._label.LabelEncoder",
         "svm._classes.LinearSVC",
-        "svm._classes.OneClassSVM",
         "svm._classes.NuSVC",
+        "svm._classes.OneClassSVM",
         "svm._classes.SVC",
-        "utils._bunch.Bunch",
     )
 )
 
-LISTED = PYTHON | NUMPY | SCIPY | SKLEARN
+# The classes that each loader may build.
+PAIRS: dict[str, frozenset[str]] = {
+    "JsonNode": frozenset({"builtins.str"}),  # None, bool, int, float and str, all under this name
+    "ListNode": frozenset({"builtins.list"}),
+    "TupleNode": frozenset({"builtins.tuple"}),
+    "DictNode": frozenset({"builtins.dict"}),
+    "TypeNode": frozenset({"builtins.str", "builtins.int", "numpy.int64", "numpy.str_"}),  # of the keys of dicts
+    "NdArrayNode": frozenset({
+        "numpy.ndarray", "numpy.bool", "numpy.int32", "numpy.int64", "numpy.uint64", "numpy.float32", "numpy.float64",
+        "numpy.str_",
+    }),
+    "RandomGeneratorNode": frozenset({"numpy.random._generator.Generator"}),
+    "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
+    "LossNode": frozenset({
+        "sklearn._loss._loss.CyHalfBinomialLoss",
+        "sklearn._loss._loss.CyHalfMultinomialLoss",
+        "sklearn.linear_model._sgd_fast.Hinge",
+    }),
+    "ObjectNode": SKLEARN,
+}  # fmt: skip
+
+LISTED = frozenset().union(*PAIRS.values())
+# How a class or function that the caller trusts may be built, unless it is one of those above.
+LOADERS_OF_CALLER = frozenset({
+    "ObjectNode", "ConstructorFromReduceNode", "TupleNode", "ListNode", "DictNode", "SetNode", "TypeNode",
+    "FunctionNode",
+})  # fmt: skip
+PROTOCOL = 2  # of skops; its older ones have other loaders under the same names
 
 
 def full_name(thing: Any) -> str:
@@ -99,42 +94,70 @@ def full_name(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__name__}"
 
 
-def refused_names(payload: bytes, trusted_by_caller: Collection[Any] = ()) -> list[str]:
-    """Names in the payload that are neither trusted nor among the classes and functions that the caller trusts.
+def refused_names(nodes: Sequence[dict[str, Any]], trusted_by_caller: Collection[Any] = ()) -> list[str]:
+    """Names in the nodes of a schema that are not trusted with their loader, nor trusted by the caller.
 
-    Reads the payload's schema as plain text; nothing is imported but modules of the library itself.
+    Nothing is imported but modules of the library itself.
     """
-    own = {full_name(thing) for thing in trusted_by_caller}
-    refused = set()
-    for node in _nodes(_schema(payload)):
-        name = f"{node.get('__module__')}.{node.get('__class__')}"
-        loader = node.get("__loader__")
-        trusted = name in own or (loader != "FunctionNode" and (name in LISTED or is_library_class(name)))
-        if loader not in LOADERS or not trusted:
-            refused.add(name)
-    return sorted(refused)
+    own = {full_name(thing) for thing in trusted_by_caller} - LISTED
+    pairs = {(node.get("__loader__"), f"{node.get('__module__')}.{node.get('__class__')}") for node in nodes}
+    return sorted({name for loader, name in pairs if not _is_trusted(loader, name, own)})
 
 
-def trusted_names(payload: bytes) -> list[str]:
-    """All names in the payload, to pass to skops once `refused_names` has found nothing."""
-    return sorted({f"{node['__module__']}.{node['__class__']}" for node in _nodes(_schema(payload))})
+def trusted_names(nodes: Sequence[dict[str, Any]]) -> list[str]:
+    """All names in the nodes, to pass to skops once `refused_names` has found nothing."""
+    return sorted({f"{node['__module__']}.{node['__class__']}" for node in nodes})
 
 
-def is_library_class(name: str) -> bool:
-    """Whether `name` is a class of the library that only holds values, defined in a room whose classes make up models.
+def check_nodes(nodes: Sequence[dict[str, Any]]) -> None:
+    """Raise ValueError if a node is not of the form that `save` writes.
 
-    Such a class is an estimator (whose `__init__` only assigns), a NamedTuple or a dataclass. New ones, and new rooms,
-    need not be registered.
+    Numbers and texts are not lists in disguise, arrays hold no objects, and keys of dicts are made by simple types.
+    """
+    for node in nodes:
+        loader, content = node["__loader__"], node.get("content")
+        if node.get("protocol", PROTOCOL) < PROTOCOL:
+            raise ValueError(f"protocol {node['protocol']} of skops is too old; train the model again")
+        if loader == "JsonNode" and not (isinstance(content, str) and content[:1] not in ("", "[", "{", " ")):
+            raise ValueError("a number or text is none")
+        if loader == "NdArrayNode" and node.get("type") != "numpy":
+            raise ValueError("an array holds objects, which no model needs; texts are stored as arrays of texts")
+        if loader == "DictNode":
+            kinds = node["key_types"]["content"]
+            names = {(kind["__loader__"], f"{kind['__module__']}.{kind['__class__']}") for kind in kinds}
+            if len(kinds) != len(node["content"]) or not names <= {("TypeNode", name) for name in PAIRS["TypeNode"]}:
+                raise ValueError("the keys of a dict are not texts or numbers")
+
+
+def _is_trusted(loader: Any, name: str, own: set[str]) -> bool:
+    if name in PAIRS.get(loader, ()):
+        return True
+    if name in own:
+        return loader in LOADERS_OF_CALLER
+    return loader in ("ObjectNode", "TupleNode") and loader == library_loader(name)
+
+
+def library_loader(name: str) -> str | None:
+    """The loader of a class of the library that may be part of a model; None if there is no such class.
+
+    Such a class only holds values and checks them with `check_loaded`: an estimator (whose `__init__` only assigns), a
+    dataclass or a NamedTuple. New ones, and new rooms, need not be registered.
     """
     module_name, _, class_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")
     if package != "invariance" or not is_model_room(rest.split(".")[0]):
-        return False
+        return None
     try:
-        thing = getattr(importlib.import_module(module_name), class_name, None)
+        kind = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
-        return False
-    return isinstance(thing, type) and thing.__module__ == module_name and _only_holds(thing)
+        return None
+    if not isinstance(kind, type) or kind.__module__ != module_name or not hasattr(kind, "check_loaded"):
+        return None
+    from sklearn.base import BaseEstimator
+
+    if kind.__bases__ == (tuple,) and hasattr(kind, "_fields"):
+        return "TupleNode"
+    return "ObjectNode" if issubclass(kind, BaseEstimator) or dataclasses.is_dataclass(kind) else None
 
 
 @cache
@@ -158,29 +181,3 @@ def _packages() -> set[str]:
     """Names of the packages of the library; modules such as `__main__` are not among them."""
     library = Path(__file__).parents[1]
     return {module.name for module in pkgutil.iter_modules([str(library)]) if module.ispkg}
-
-
-def _only_holds(kind: type) -> bool:
-    """Whether a class is an estimator, a NamedTuple or a dataclass."""
-    from sklearn.base import BaseEstimator
-
-    is_named_tuple = kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
-    return issubclass(kind, BaseEstimator) or is_named_tuple or dataclasses.is_dataclass(kind)
-
-
-def _schema(payload: bytes) -> Any:
-    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-        return json.loads(archive.read("schema.json"))
-
-
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every dict of the schema that skops could take for a node, at any depth."""
-    waiting = [schema]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting.extend(value.values())
-            if "__loader__" in value or "__class__" in value:
-                yield value
-        elif isinstance(value, list):
-            waiting.extend(value)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
 from invariance.images import SCALES, watch_range
@@ -238,11 +239,26 @@ class JungleSegmenter(BaseEstimator):
         return self._predict_image(X)
 
     def check_loaded(self) -> None:
-        """Raise ValueError if the final estimators, read from a file, need features that are not computed."""
+        """Raise ValueError if filters and final estimators, read from a file, do not go together."""
+        loaded.check_values(self, n_jobs=loaded.JOBS, standardize=loaded.FLAG)
+        if not loaded.is_fitted(self, "classes_", "n_channels_", "patch_size_", "features_", "final_estimators_"):
+            return
+        loaded.check_values(
+            self,
+            classes_=loaded.labels(),
+            n_channels_=loaded.whole(1, 64),
+            patch_size_=loaded.whole(1, 1023),
+            features_=loaded.instance(InvariantFeatures),
+            final_estimators_=loaded.list_of(loaded.able("predict_proba"), at_least=1),
+        )
+        shape = (self.patch_size_, self.patch_size_, N_SCALES * self.n_channels_)
+        if self.patch_size_ % 2 == 0 or self.features_.n_features_in_ != int(np.prod(shape)):
+            raise ValueError(f"the filters of the segmenter must be for patches of {shape}.")
         n_own = N_RESPONSES * self.n_channels_ + self.features_.get_feature_names_out().size
         n_maps = 1 if len(self.classes_) == 2 else len(self.classes_)
         for number, estimator in enumerate(self.final_estimators_):
             n_features = n_own + (N_RESPONSES * n_maps if number else 0)
+            loaded.check_values(estimator, classes_=loaded.labels(len(self.classes_)))
             if estimator.n_features_in_ != n_features:
                 raise ValueError(
                     f"final estimator {number} of the segmenter must have n_features_in_ = {n_features}; "

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_number
 from invariance.tangents._jit import remove_joint_span
 from invariance.tangents.gaussian import DistanceKernel
@@ -90,6 +91,18 @@ class TangentDistance(DistanceKernel):
         self.method = method
         self.image_shape = image_shape
         self.n_jobs = n_jobs
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, are not those of a distance."""
+        super().check_loaded()
+        loaded.check_values(
+            self,
+            sides=loaded.one_of("one", "two", "mean"),
+            stiffness=loaded.number(0, 1e12),
+            blur=loaded.either(loaded.one_of("auto"), loaded.number(0, 1000)),
+            method=loaded.one_of("auto", "analytic", "difference"),
+            n_jobs=loaded.JOBS,
+        )
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Return the squared tangent distances (n, m) of images X and Y, or of X and X."""

@@ -5,9 +5,11 @@ from abc import abstractmethod
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.kernels import LearnedKernel
 from invariance.images import validate_images
 from invariance.tangents.widths import FACTORS, WidthSearch, given_width, median_distance, spread_evenly
+from invariance.transformations import TransformationSet
 
 
 class DistanceKernel(LearnedKernel):
@@ -19,6 +21,21 @@ class DistanceKernel(LearnedKernel):
     @abstractmethod
     def squared(self, X, Y=None) -> np.ndarray:
         """Return the squared distances (n, m) of images X and Y, or of X and X."""
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the width, read from a file, is none."""
+        width = loaded.number(1e-12, 1e12)
+        loaded.check_values(
+            self,
+            transformations=loaded.optional(loaded.instance(TransformationSet)),
+            sigma=loaded.either(loaded.one_of("auto", "median"), width),
+            image_shape=loaded.SHAPE,
+        )
+        if hasattr(self, "n_features_in_"):
+            loaded.check_values(self, n_features_in_=loaded.N_VALUES)
+            loaded.check_values(self, image_shape_=loaded.image_shape(self.n_features_in_))
+        if hasattr(self, "sigma_"):
+            loaded.check_values(self, sigma_=width)
 
     def fit(self, X, y=None):
         """Find the width of the kernel if it is not a number: half the median distance of at most 500 images.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance.tangents.distance import TangentDistance
 from invariance.tangents.gaussian import DistanceKernel
 from invariance.tangents.points import as_images
@@ -47,6 +48,11 @@ class JitteredDistance(DistanceKernel):
         self.distance = distance
         self.sigma = sigma
         self.image_shape = image_shape
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, are not those of a distance."""
+        super().check_loaded()
+        loaded.check_values(self, distance=loaded.optional(loaded.able("squared")))
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Return the squared jittered distances (n, m) of images X and Y, or of X and X."""

@@ -11,6 +11,7 @@ With r = x - x' and the unit tangents ℓ_j at x':
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_number
 from invariance._core.kernels import LearnedKernel
 from invariance.images import validate_images
@@ -24,6 +25,7 @@ from invariance.tangents.points import (
     squared_distances,
 )
 from invariance.tangents.widths import FACTORS, WidthSearch, given_width, median_distance, spread_evenly
+from invariance.transformations import TransformationSet
 
 FORMS = ("product", "sum", "distribution")
 Widths = tuple[float, float, float]  # sigma, gamma_w, gamma_r
@@ -105,6 +107,31 @@ class TangentVectorKernel(LearnedKernel):
         self.method = method
         self.image_shape = image_shape
         self.n_jobs = n_jobs
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if parameters and widths, read from a file, are not those of a kernel."""
+        width = loaded.number(1e-12, 1e12)
+        given = loaded.either(loaded.one_of("auto", "median"), width)
+        loaded.check_values(
+            self,
+            transformations=loaded.optional(loaded.instance(TransformationSet)),
+            form=loaded.one_of(*FORMS),
+            sides=loaded.one_of("one", "two"),
+            sigma=given,
+            gamma_w=given,
+            gamma_r=given,
+            eta=loaded.number(0, 1e6),
+            rho=loaded.number(1e-6, 1e6),
+            blur=loaded.either(loaded.one_of("auto"), loaded.number(0, 1000)),
+            method=loaded.one_of("auto", "analytic", "difference"),
+            image_shape=loaded.SHAPE,
+            n_jobs=loaded.JOBS,
+        )
+        if loaded.is_fitted(self, "sigma_", "gamma_w_", "gamma_r_"):
+            loaded.check_values(self, sigma_=width, gamma_w_=width, gamma_r_=width)
+        if hasattr(self, "n_features_in_"):
+            loaded.check_values(self, n_features_in_=loaded.N_VALUES)
+            loaded.check_values(self, image_shape_=loaded.image_shape(self.n_features_in_))
 
     def fit(self, X, y=None) -> "TangentVectorKernel":
         """Find the widths that are not numbers.

@@ -14,6 +14,7 @@ from sklearn.svm import SVC, OneClassSVM
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_number
 from invariance.images import encode_labels, validate_images
 from invariance.tangents.distance import TangentDistance
@@ -55,6 +56,28 @@ class GramMachine(BaseEstimator):
         self.compared_ = np.arange(len(self.images_)) if self.psd_.projection_ is not None else machine.support_
         self.images_ = self.images_[self.compared_]
 
+    def check_loaded(self) -> None:
+        """Raise ValueError if images, correction and machine, read from a file, do not go together."""
+        loaded.check_values(self, image_shape=loaded.SHAPE)
+        fitted = ("kernel_", "images_", "psd_", "n_training_images_", "compared_", "n_features_in_")
+        if not loaded.is_fitted(self, *fitted):
+            return
+        n_training = loaded.whole(1, 10**6)
+        loaded.check_values(
+            self,
+            n_features_in_=loaded.N_VALUES,
+            image_shape_=loaded.image_shape(self.n_features_in_),
+            kernel_=loaded.able("__call__"),
+            n_training_images_=n_training,
+            psd_=loaded.instance(PsdCorrection),
+        )
+        compared = loaded.array((None,), low=0, high=self.n_training_images_ - 1)
+        loaded.check_values(self, compared_=compared)
+        loaded.check_values(self, images_=loaded.image_arrays(len(self.compared_), self.image_shape_))
+        if self.compared_.dtype.kind != "i":
+            raise ValueError("images that a machine compares with must be named by whole numbers.")
+        loaded.check_values(self.psd_, projection_=loaded.optional(loaded.array((self.n_training_images_,) * 2)))
+
     def _gram_rows(self, X) -> np.ndarray:
         """Rows (m, n) of images against all training images; those that no decision depends on stay 0."""
         check_is_fitted(self)
@@ -94,6 +117,20 @@ class GramClassifier(ClassifierMixin, GramMachine):
         self.svc_ = svc.fit(K, codes)
         self._keep_support(self.svc_)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the machine, read from a file, is not one of these images and classes."""
+        super().check_loaded()
+        loaded.check_values(self, probability=loaded.FLAG)
+        if not loaded.is_fitted(self, "classes_", "svc_", "images_"):
+            return
+        loaded.check_values(self, classes_=loaded.labels(), svc_=loaded.instance(SVC))
+        codes = loaded.array((len(self.classes_),), low=0, high=len(self.classes_) - 1)
+        n_rows = loaded.one_of(self.n_training_images_)
+        loaded.check_values(self.svc_, classes_=codes, n_features_in_=n_rows, kernel=loaded.one_of("precomputed"))
+        if self.probability:
+            loaded.check_values(self, calibrated_=loaded.instance(CalibratedClassifierCV))
+            loaded.check_values(self.calibrated_, classes_=codes)
 
     def decision_function(self, X) -> np.ndarray:
         """Return how far on the side of each class images lie: (n,) for two classes, otherwise (n, n_classes)."""

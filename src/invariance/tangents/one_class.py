@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import OutlierMixin, clone
 from sklearn.svm import OneClassSVM
 
+from invariance._core import loaded
 from invariance._core.checks import check_number
 from invariance.images import validate_images
 from invariance.tangents.distance import TangentDistance
@@ -75,6 +76,14 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
         self.offset_ = float(np.quantile(_scores_left_out(self.svm_, gram), nu))
         self._keep_support(self.svm_)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the machine, read from a file, is not one of these images."""
+        super().check_loaded()
+        if loaded.is_fitted(self, "svm_", "offset_", "images_"):
+            loaded.check_values(self, svm_=loaded.instance(OneClassSVM), offset_=loaded.number())
+            n_rows = loaded.one_of(self.n_training_images_)
+            loaded.check_values(self.svm_, n_features_in_=n_rows, kernel=loaded.one_of("precomputed"))
 
     def score_samples(self, X) -> np.ndarray:
         """Return how usual images are: (n,), larger for more usual ones."""

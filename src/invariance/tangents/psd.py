@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh, eigvalsh
 from sklearn.base import BaseEstimator
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice
 
 
@@ -41,6 +42,14 @@ class PsdCorrection(BaseEstimator):
         self.projection_ = (vectors * signs) @ vectors.T
         corrected = (vectors * (signs * values)) @ vectors.T
         return (corrected + corrected.T) / 2
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the factor, read from a file, is none."""
+        loaded.check_values(self, how=loaded.one_of(None, "clip", "flip"))
+        if hasattr(self, "projection_") and self.projection_ is not None:
+            # A projection or reflection: no value is above 1 but for rounding.
+            loaded.check_values(self, projection_=loaded.array((None, None), np.float64, -2, 2))
+            loaded.check_values(self, projection_=loaded.array((len(self.projection_),) * 2))
 
     def transform(self, K: np.ndarray) -> np.ndarray:
         """Return rows (m, n) of other images against the training images, changed as the training matrix was."""

@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_number
 from invariance.images import encode_labels, validate_images
 from invariance.transformations import Identity, Shifts
@@ -92,6 +93,24 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
         if self.probability:
             self.calibrated_ = _calibrate(self._machine(), versions, codes, owners)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the machine, read from a file, is not one of these images and classes."""
+        loaded.check_values(self, probability=loaded.FLAG, image_shape=loaded.SHAPE)
+        if not loaded.is_fitted(self, "classes_", "svc_", "n_features_in_"):
+            return
+        loaded.check_values(
+            self,
+            classes_=loaded.labels(),
+            n_features_in_=loaded.N_VALUES,
+            image_shape_=loaded.image_shape(self.n_features_in_),
+            svc_=loaded.instance(SVC),
+        )
+        codes = loaded.array((len(self.classes_),), low=0, high=len(self.classes_) - 1)
+        loaded.check_values(self.svc_, classes_=codes, n_features_in_=loaded.one_of(self.n_features_in_))
+        if self.probability:
+            loaded.check_values(self, calibrated_=loaded.instance(CalibratedClassifierCV))
+            loaded.check_values(self.calibrated_, classes_=codes)
 
     def decision_function(self, X) -> np.ndarray:
         """Return how far on the side of each class images lie: (n,) for two classes, otherwise (n, n_classes)."""

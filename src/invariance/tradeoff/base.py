@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice
 from invariance.images import resize_all
 from invariance.tangents.psd import PsdCorrection
@@ -111,6 +112,23 @@ class FeatureKernel(BaseKernel):
         self.gamma_ = inverse_mean(distances)
         return np.exp(-self.gamma_ * distances)
 
+    def check_loaded(self) -> None:
+        """Raise ValueError if features and γ, read from a file, are not those of a kernel."""
+        loaded.check_values(
+            self,
+            distance=loaded.one_of(*DISTANCES),
+            side=loaded.optional(loaded.whole(1, loaded.MAX_SIDE)),
+            transformer=loaded.able("transform"),
+        )
+        if loaded.is_fitted(self, "transformer_", "features_", "gamma_"):
+            low = 0.0 if self.distance == "chi2" else -loaded.LARGEST
+            loaded.check_values(
+                self,
+                transformer_=loaded.able("transform"),
+                features_=loaded.array((None, None), np.float64, low),
+                gamma_=loaded.number(0, 1e12),
+            )
+
     def rows(self, X) -> np.ndarray:
         """Compare images with the training images.
 
@@ -202,6 +220,29 @@ class ImageKernel(BaseKernel):
         K = self.kernel_(self.images_)
         self.gamma_, self.lengths_ = None, _lengths(np.diag(K))
         return self.gram_.fit_transform(K / np.outer(self.lengths_, self.lengths_))
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if images and their correction, read from a file, do not go together."""
+        loaded.check_values(
+            self, side=loaded.optional(loaded.whole(1, loaded.MAX_SIDE)), kernel=loaded.able("__call__", "diag")
+        )
+        if not loaded.is_fitted(self, "images_", "kernel_", "gram_", "gamma_"):
+            return
+        stacks = [loaded.array((None,) * n_axes) for n_axes in (2, 3, 4)]
+        single = [loaded.array((None,) * n_axes) for n_axes in (2, 3)]
+        loaded.check_values(
+            self,
+            kernel_=loaded.able("__call__", "diag"),
+            images_=loaded.either(*stacks, loaded.list_of(loaded.either(*single), at_least=1)),
+            gram_=loaded.instance(PsdCorrection),
+            gamma_=loaded.optional(loaded.number(0, 1e12)),
+        )
+        n = len(self.images_)
+        loaded.check_values(self.gram_, projection_=loaded.optional(loaded.array((n, n))))
+        if self.gamma_ is None:
+            loaded.check_values(self, lengths_=loaded.array((n,), np.float64, 1e-200))
+        else:
+            loaded.check_values(self.kernel_, squared=loaded.able("__call__"))
 
     def rows(self, X) -> np.ndarray:
         """Compare images with the training images.

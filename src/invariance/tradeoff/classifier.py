@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from invariance._core import loaded
 from invariance._core.checks import check_choice, check_number
 from invariance._core.parallel import map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
@@ -195,6 +196,45 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         if self.probability:
             self._calibrate(Ks)
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if kernels, tasks and machines, read from a file, do not go together."""
+        loaded.check_values(self, probability=loaded.FLAG, image_shape=loaded.SHAPE)
+        fitted = ("scheme_", "base_kernels_", "classes_", "codes_", "kernel_names_", "tasks_", "machines_", "weights_")
+        if not loaded.is_fitted(self, *fitted):
+            return
+        loaded.check_values(
+            self,
+            classes_=loaded.labels(),
+            codes_=loaded.array((None,), np.int64, 0, len(self.classes_) - 1),
+            tasks_=loaded.list_of(loaded.instance(Task), at_least=1),
+            machines_=loaded.list_of(loaded.instance(Machine), len(self.tasks_)),
+            kernel_names_=loaded.list_of(loaded.TEXT, at_least=1),
+        )
+        n, n_classes, n_kernels = len(self.codes_), len(self.classes_), len(self.kernel_names_)
+        loaded.check_values(self, weights_=loaded.array((len(self.tasks_), n_kernels), np.float64, 0))
+        expected = make_tasks(np.arange(n_classes), self.scheme_)
+        if [task[2:] for task in self.tasks_] != [task[2:] for task in expected]:
+            raise ValueError(
+                f"tasks of {n_classes} classes by {self.scheme_!r} must be of all pairs, or of each class."
+            )
+        for task, machine in zip(self.tasks_, self.machines_, strict=True):
+            loaded.check_values(task, samples=loaded.array((None,), np.int64, 0, n - 1))
+            loaded.check_values(
+                machine,
+                weights=loaded.array((n_kernels,), np.float64, 0),
+                coefficients=loaded.array((len(task.samples),), np.float64),
+            )
+        if self.base_kernels_ is not None:
+            loaded.check_values(self, base_kernels_=loaded.list_of(loaded.able("rows"), n_kernels))
+            for kernel in self.base_kernels_:
+                kept = getattr(kernel, "features_", getattr(kernel, "images_", None))
+                if kept is not None and len(kept) != n:
+                    raise ValueError(f"a kernel compares with {len(kept)} training images, not {n}.")
+        else:
+            loaded.check_values(self, kernels=loaded.one_of(*STACKS))
+        if self.probability:
+            loaded.check_values(self, sharpness_=loaded.number(0, 1e6))
 
     def decision_function(self, X) -> np.ndarray:
         """Score images.

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from invariance._core import loaded
 from invariance._core.kernels import LearnedKernel
 from invariance.tradeoff.inputs import check_images
 
@@ -50,6 +51,14 @@ class TradeoffKernel(LearnedKernel):
         copies = [clone(kernel) for kernel in self.kernels]
         self.kernels_ = [kernel.fit(X, y) if hasattr(kernel, "fit") else kernel for kernel in copies]
         return self
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the kernels, read from a file, are none."""
+        kernel = loaded.able("__call__", "diag")
+        loaded.check_values(self, kernels=loaded.list_of(kernel, at_least=1))
+        if hasattr(self, "kernels_"):
+            loaded.check_values(self, kernels_=loaded.list_of(kernel, len(self.kernels)))
+        self._weights()
 
     def __call__(self, X, Y=None) -> np.ndarray:
         """Compute a Gram matrix.

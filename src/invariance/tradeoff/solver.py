@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance._core.checks import check_number
 from invariance.tradeoff._jit import combine, project, solve_dual
 from invariance.tradeoff._jit_descent import Problem, learn_weights
@@ -76,6 +77,15 @@ class Machine(NamedTuple):
     upper: float
     lower: float
     n_steps: int
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if weights and coefficients, read from a file, are none."""
+        loaded.check_values(
+            self,
+            weights=loaded.array((None,), np.float64, 0),
+            coefficients=loaded.array((None,), np.float64),
+            offset=loaded.number(),
+        )
 
     @property
     def gap(self) -> float:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from invariance._core import loaded
 from invariance.tradeoff.solver import Machine
 
 REST = -1  # the negative class of a task of one class against the rest
@@ -17,6 +18,16 @@ class Task(NamedTuple):
     targets: np.ndarray
     positive: int
     negative: int
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the numbers of the samples, read from a file, are none."""
+        loaded.check_values(
+            self,
+            samples=loaded.array((None,), np.int64, 0),
+            targets=loaded.array((len(self.samples),), np.float64, -1, 1),
+            positive=loaded.whole(0, 10**6),
+            negative=loaded.whole(REST, 10**6),
+        )
 
 
 def make_tasks(codes: np.ndarray, scheme: str) -> list[Task]:

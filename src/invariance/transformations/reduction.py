@@ -11,6 +11,7 @@ from numbers import Real
 import numpy as np
 from scipy import linalg, ndimage, sparse
 
+from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
 from invariance.transformations.operators import alter, list_alterations
 from invariance.transformations.sets import TransformationSet, split_normalizing
@@ -74,6 +75,18 @@ class ReducedOperators:
     def linear(self) -> bool:
         """Whether images are neither normalized nor altered by a member, so that z = Bᵀx is all that responses need."""
         return split_normalizing(self.phi)[0] is None and list_alterations(self.phi.members(self.image_shape)) == [()]
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the arrays, read from a file, are not those of this set and these images."""
+        loaded.check_values(self, phi=loaded.instance(TransformationSet), image_shape=loaded.image_shape())
+        n_values = int(np.prod(self.image_shape))
+        # Directions have length 1, and members change it by little.
+        loaded.check_values(self, basis=loaded.array((n_values, None), np.float32, -2, 2))
+        square = loaded.array((None, self.rank, self.rank), np.float32, -1e6, 1e6)
+        members = self.phi.members(self.image_shape)
+        loaded.check_values(self, matrices=loaded.list_of(square, len(list_alterations(members))))
+        if sum(map(len, self.matrices)) != len(members) or self.rank == 0:
+            raise ValueError(f"a set of {len(members)} members must have as many matrices, in at least one direction.")
 
     def project(self, images: np.ndarray) -> np.ndarray:
         """Normalize images if Φ does, and compute their coordinates after each alteration.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from invariance._core import loaded
 from invariance._core.checks import check_count
 from invariance._core.randomness import RandomState, make_rng
 from invariance.transformations.operators import Operators
@@ -115,6 +116,22 @@ class TransformationSet(BaseEstimator):
         """
         factor, _ = split_normalizing(self)
         return images if factor is None else factor.normalize(images)
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the parameters, read from a file, do not describe a set: its members are listed."""
+        loaded.check_values(
+            self,
+            **{
+                name: loaded.instance(TransformationSet)
+                for name in self._get_param_names()
+                if name in ("left", "right", "base")
+            },
+        )
+        try:
+            self.members((8, 8))
+            self._generators()
+        except (TypeError, AttributeError, OverflowError, IndexError, KeyError) as error:
+            raise ValueError(f"a {type(self).__name__} has parameters that describe no set: {error}.") from error
 
     def closure(self) -> "Closure":
         """Compose every two members, [Laptev15] eq. (4): {φ∘ψ}.

@@ -42,6 +42,8 @@ class Tree(NamedTuple):
 
     def check_loaded(self) -> None:
         """Refuse arrays that do not describe a tree: a file may hold anything."""
+        if not all(type(array) is np.ndarray and array.ndim == 1 for array in self):
+            raise ValueError("a tree must be made of arrays of one axis.")
         kinds = [(array.dtype, array.shape) for array in self]
         numbers, values, shape = np.dtype(np.int32), np.dtype(np.float32), (self.n_nodes,)
         if kinds != [(numbers, shape), (values, shape), (numbers, shape)] or self.n_nodes == 0:
@@ -52,3 +54,5 @@ class Tree(NamedTuple):
             raise ValueError("a node of a tree must come before its children, and have its own.")
         if np.any(self.feature < -1) or np.any((self.feature == -1) != self.is_leaf):
             raise ValueError("a node of a tree must either test a feature or be a leaf.")
+        if not np.isfinite(self.threshold).all():
+            raise ValueError("the thresholds of a tree must be finite.")
