@@ -31,7 +31,7 @@ def run_module(*arguments):
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
     )
 
 
