@@ -2,6 +2,7 @@
 #   make demo       install, run the main job on data that ships with the dependencies, write an HTML report
 #   make test       install, run all tests
 #   make lint       install, check style, formatting and types
+#   make campaign   install, attack the library (minutes): forged files, kills, full disks; write campaign.json
 #   make reproduce  install, run the experiments without a current result (hours), write docs/reproductions.md
 #   make figures    install, write that page and the tables of figures in README and docs from the stored results
 #   make docs       install, run the examples, build the documentation into docs/_build/html; a warning is an error
@@ -17,7 +18,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo test lint reproduce figures docs clean distclean
+.PHONY: demo test lint campaign reproduce figures docs clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
@@ -30,6 +31,9 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+campaign: $(VENV)/.dev-installed
+	@$(BIN)/python -m campaign --jobs $(JOBS)
 
 reproduce: $(VENV)/.base-installed
 	@$(BIN)/python -m experiments --all -o docs
@@ -63,8 +67,8 @@ $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.base-installed
 
 clean:
-	rm -rf docs/_build docs/generated build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html
-	find src tests experiments benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/_build docs/generated build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html campaign.json
+	find src tests campaign experiments benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
 	rm -rf $(VENV)
