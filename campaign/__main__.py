@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -30,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
         if name not in PARTS:
             parser.error(f"PART must be one of {', '.join(PARTS)}; got {name}.")
     chosen = [PARTS[name] for name in options.parts or PARTS]
+    # A shell that starts this in the background ignores Ctrl-C for it, and so would all commands that are interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     preload()
     scratch = Path(tempfile.mkdtemp(prefix="campaign-", dir=options.scratch))
     scratch.chmod(0o755)  # commands that run as an ordinary user come here too

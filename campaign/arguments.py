@@ -204,13 +204,13 @@ def _spelled(parameter: Parameter, value: str, rng: np.random.Generator) -> list
 def changes(ended: Ended, world: Path, before: dict[Path, str], outputs: list[str]) -> list[str]:
     """List files that the command lost, changed or left, although nobody told it to."""
     lost, changed, new = differences(before, snapshot(world))
-    targets = {(world / output).resolve() for output in outputs if "\0" not in output}
+    targets = {Path(os.path.realpath(world / output)) for output in outputs if "\0" not in output}
     defaults = {world / name for name in DEFAULT_OUTPUTS}
 
     def is_target(path: Path) -> bool:
         return path in defaults or any(path.resolve().is_relative_to(target) for target in targets)
 
-    read = {(world / argument).resolve() for argument in ended.arguments[1:] if argument not in outputs}
+    read = {Path(os.path.realpath(world / argument)) for argument in ended.arguments[1:] if argument not in outputs}
     wrong = [f"lost '{path}'" for path in lost]
     wrong += [f"left '{path}'" for path in new if UNFINISHED in path.name or not is_target(path)]
     wrong += [f"left '{path}' in spite of an error" for path in new if ended.code != OK and is_target(path)]

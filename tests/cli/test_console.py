@@ -55,7 +55,7 @@ def use_classes(here, monkeypatch):
 
     def use(*classes):
         for module in ("predict", "evaluate"):
-            monkeypatch.setattr(f"invariance.cli.{module}.load_classifier", lambda path: Fixed(classes))
+            monkeypatch.setattr(f"invariance.cli.{module}.load_classifier", lambda path, scale: Fixed(classes))
         for name in classes:
             if "/" not in name:
                 (here / "photos" / name).mkdir(parents=True)

@@ -182,6 +182,15 @@ def test_an_interrupted_run_leaves_whole_files_only(folder, use_model, monkeypat
     assert names(folder / "out") == ["a-probabilities.tif", "a.png"]
 
 
+@pytest.fixture
+def heeded_interrupt():
+    """Ctrl-C is heeded, even where a shell started the tests in the background, which ignores it for them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_interrupt")
 @pytest.mark.skipif(os.name != "posix", reason="signals are others there")
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGINT, 130, "Interrupted"), (signal.SIGTERM, 143, "Terminated")]

@@ -44,12 +44,12 @@ def test_rows_follow_their_boxes(descriptor, photo):
 def test_how_the_image_is_stored_does_not_matter(descriptor, photo):
     boxes = draw_boxes(photo.shape, 20, 0)
     described = descriptor.extract(photo, boxes)[0]
-    alpha = np.arange(photo.shape[0] * photo.shape[1], dtype=np.uint8).reshape(*photo.shape[:2], 1)
+    opaque = np.full((*photo.shape[:2], 1), 255, np.uint8)
     others = {
         "float": photo / 255,
         "float32": np.float32(photo / 255),
         "uint16": photo * np.uint16(257),
-        "alpha": np.concatenate([photo, alpha], axis=2),
+        "alpha": np.concatenate([photo, opaque], axis=2),
         "a view": np.repeat(photo, 2, axis=1)[:, ::2],
     }
     for name, image in others.items():

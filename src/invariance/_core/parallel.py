@@ -97,6 +97,17 @@ def one_blas_thread() -> Iterator[None]:
         _blas_limit.leave(own)
 
 
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Return a context in which OpenMP runs on one thread where this thread calls it; BLAS stays as it is.
+
+    `threadpool_limits(user_api="openmp")` would restore the threads of BLAS as well, as they were at its beginning,
+    within the context of another thread perhaps.
+    """
+    with ThreadpoolController().select(user_api="openmp").limit(limits=1):
+        yield
+
+
 class _Calls:
     """A function that is called on threads, and the calls of it that run.
 

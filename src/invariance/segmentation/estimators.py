@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits
 
+from invariance._core.parallel import one_openmp_thread
 from invariance.jungles.final_estimators import fit_final_estimator
 from invariance.segmentation.boosted import mask_trees
 
@@ -30,7 +30,7 @@ class PlainPredictor:
     def predict_columns(self, features: np.ndarray) -> np.ndarray:
         """Predict probabilities (n, K) of columns (F, n)."""
         # Threads of the classifier's own would compete with those of the tiles.
-        with threadpool_limits(limits=1, user_api="openmp"):
+        with one_openmp_thread():
             return self.estimator.predict_proba(np.ascontiguousarray(features.T))
 
 
@@ -44,5 +44,5 @@ def fit_estimator(make_estimator: MakeEstimator, features: np.ndarray, codes: np
     """Fit a classifier on features (n, F) and class codes (n,), all samples having the same weight."""
     # Boosting on two threads takes two thirds of the time on an idle machine, but twenty times as long on a busy one,
     # where its threads wait for each other; so several classifiers are fitted in parallel instead.
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with one_openmp_thread():
         return fit_final_estimator(make_estimator(len(codes)), features, codes, np.ones(len(codes)))

@@ -1,4 +1,4 @@
-"""The trees of scikit-learn's histogram boosting: the only file that reads its private attributes.
+"""The trees of scikit-learn's histogram boosting: the only file that computes with its private attributes.
 
 scikit-learn has no public access to these trees. What is read here is checked first, so that a release that stores them
 differently ends in an error that says so; `tests/segmentation/test_sklearn_boosting.py` compares predictions.
