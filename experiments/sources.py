@@ -17,10 +17,14 @@ import invariance
 
 FOLDERS: Mapping[str, Path] = {"experiments": Path(__file__).parent, "invariance": Path(invariance.__file__).parent}
 # What changes no figure: what a result is kept in, the number of a release, how a bar of progress looks, how files are
-# downloaded, whose checksums are known; and checks of models read from files.
+# downloaded, whose checksums are known, warnings of other ranges of values; and checks of models read from files.
 IGNORED_MODULES = (
-    "experiments.outcome", "invariance._version", "invariance._core.progress", "invariance.datasets._download",
-)  # fmt: skip
+    "experiments.outcome",
+    "invariance._version",
+    "invariance._core.progress",
+    "invariance.datasets._download",
+    "invariance.images.intensity_range",
+)
 IGNORED_METHODS = ("check_loaded",)
 
 Chain = tuple[str, ...]  # a name and the attributes taken of it, such as ("np", "random", "default_rng")

@@ -20,8 +20,9 @@ from invariance.images.reading import read_image
 PERCENTILES = 0.1, 99.9
 MAX_IMAGES, MAX_VALUES = 16, 20_000
 MIN_VALUES = 256  # fewer values, such as one row of features, may lie anywhere in the range
-# Larger quotients are another range: 14 bits in 16 are one quarter, while scenes of one kind differ by less.
-MAX_QUOTIENT = 3.0
+# Larger quotients are another range. 14 bits in 16 are one quarter; other dtypes have no such cause, and a few images of
+# one dark class may be five times darker than all images together.
+MAX_QUOTIENT, MAX_QUOTIENT_OF_16_BITS = 6.0, 3.0
 # The largest values of integers that are commonly stored in 16 bits, and how close to them a quotient must be.
 _DEPTHS, _CLOSE = (8, 10, 12, 14), 1.3
 
@@ -53,7 +54,8 @@ def watch_range(estimator: Any, images: Any, *, reset: bool) -> None:
         return
     found = measure_range(images)
     quotient = _quotient(found, fitted)
-    if quotient is not None and not 1 / MAX_QUOTIENT <= quotient <= MAX_QUOTIENT:
+    limit = MAX_QUOTIENT_OF_16_BITS if "uint16" in (found["dtype"], fitted["dtype"]) else MAX_QUOTIENT
+    if quotient is not None and not 1 / limit <= quotient <= limit:
         warnings.warn(_describe_difference(estimator, found, fitted, quotient), RangeWarning, stacklevel=2)
 
 
