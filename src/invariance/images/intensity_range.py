@@ -20,7 +20,7 @@ from invariance.images.reading import read_image
 PERCENTILES = 0.1, 99.9
 MAX_IMAGES, MAX_VALUES = 16, 20_000
 MIN_VALUES = 256  # fewer values, such as one row of features, may lie anywhere in the range
-# Larger quotients are another range. 14 bits in 16 are one quarter; other dtypes have no such cause, and a few images of
+# Larger quotients are another range. 14 bits in 16 are one quarter; other dtypes have no such cause, and some images of
 # one dark class may be five times darker than all images together.
 MAX_QUOTIENT, MAX_QUOTIENT_OF_16_BITS = 6.0, 3.0
 # The largest values of integers that are commonly stored in 16 bits, and how close to them a quotient must be.
