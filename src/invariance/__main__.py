@@ -8,9 +8,11 @@ def main() -> NoReturn:
     try:
         from invariance.cli import main as run
         from invariance.cli.interruption import end_process
-    except KeyboardInterrupt:  # before the command line could prepare for it
+
+        code = run()
+        end_process(code)
+    except KeyboardInterrupt:  # before the command line could prepare for it, or after its end
         raise SystemExit(130) from None
-    end_process(run())
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from PIL import Image
 
 from invariance._core.files import UNFINISHED
 from invariance.cli import main
+from invariance.cli.interruption import interruptible
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells who catches signals")
 
@@ -197,3 +199,21 @@ def test_python_m_is_the_same_command(tmp_path):
     assert module == answers(["-c", "import sys; from invariance.cli import main; sys.exit(main())"])
     assert module[0] == 2
     assert os.listdir(tmp_path) == []
+
+
+def test_a_signal_while_a_command_ends_changes_nothing(monkeypatch):
+    join = threading.Thread.join
+
+    def join_late(self, timeout=None):
+        os.kill(os.getpid(), signal.SIGINT)
+        return join(self, timeout)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr(threading.Thread, "join", join_late)
+        with interruptible(lambda: "nothing") as interruption:
+            pass
+        assert not interruption.is_asked
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -101,14 +101,14 @@ def interruptible(describe: Callable[[], str]) -> Iterator[Interruption]:
     try:
         yield interruption
     finally:
-        has_ended.set()
+        has_ended.set()  # from here on `ask` ignores signals, until the old handlers are back
         sys.unraisablehook = old_hook
         signal.set_wakeup_fd(old_wakeup)
-        for number, handler in old_handlers.items():
-            signal.signal(number, handler)
         sender.close()
         guard.join()
         receiver.close()
+        for number, handler in old_handlers.items():
+            signal.signal(number, handler)
 
 
 def _guard(
