@@ -44,7 +44,7 @@ def world(tmp_path_factory):
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 2, (150, 150)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
     for name, values in {"sections": 200 * cells, "masks": cells}.items():
-        for i in range(3):
+        for i in range(8):
             save(world / name / f"{i}.png", values)
     save(world / "small.png", 200 * cells[:64, :64])
     save(world / "labels.png", cells[:64, :64])
@@ -92,7 +92,7 @@ def test_a_command_ends_soon_with_its_code_one_line_and_nothing_unfinished(name,
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
     code, word = ENDS[number]
-    assert process.returncode == code
+    assert process.returncode == code, (out, err)
     assert out.count("\n") <= len(list(world.glob("out/*")))
     assert err.startswith(word)
     assert err.count("\n") == 1
