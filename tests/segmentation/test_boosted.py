@@ -9,7 +9,7 @@ from invariance.jungles.final_estimators import fit_final_estimator, make_final_
 from invariance.segmentation import _jit
 from invariance.segmentation.boosted import MAX_LEAVES, MaskedBoosting
 from invariance.segmentation.estimators import PlainPredictor, fast_predictor
-from invariance.segmentation.sklearn_boosting import read_nodes
+from invariance.segmentation.sklearn_boosting import read_trees
 from tests import reference
 
 N_FEATURES = 5
@@ -29,8 +29,13 @@ def boosting(**settings):
     )
 
 
+def list_nodes(classifier):
+    """The nodes of every tree."""
+    return [nodes for trees in read_trees(classifier).nodes for nodes in trees]
+
+
 def count_leaves(classifier):
-    return [np.count_nonzero(nodes["is_leaf"]) for nodes in read_nodes(classifier)]
+    return [np.count_nonzero(nodes["is_leaf"]) for nodes in list_nodes(classifier)]
 
 
 def assert_same_probabilities(classifier, features):
@@ -82,7 +87,7 @@ def test_deep_and_narrow_trees():
     features = np.arange(400, dtype=np.float32)[:, None]
     codes = (np.arange(400) % 40 == 0).astype(int)
     classifier = boosting(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=1, max_iter=10).fit(features, codes)
-    assert max(nodes["depth"].max() for nodes in read_nodes(classifier)) >= 10
+    assert max(nodes["depth"].max() for nodes in list_nodes(classifier)) >= 10
     assert_same_probabilities(classifier, np.linspace(-5, 405, 3000, dtype=np.float32)[:, None])
 
 
@@ -107,7 +112,7 @@ def test_thresholds_between_two_neighbouring_numbers():
     features = np.repeat(values, 5)[:, None]
     codes = np.repeat(np.arange(len(values)) % 2, 5)
     classifier = boosting(max_leaf_nodes=MAX_LEAVES, min_samples_leaf=1, max_iter=40).fit(features, codes)
-    thresholds = np.concatenate([nodes["num_threshold"][nodes["is_leaf"] == 0] for nodes in read_nodes(classifier)])
+    thresholds = np.concatenate([nodes["num_threshold"][nodes["is_leaf"] == 0] for nodes in list_nodes(classifier)])
     single = thresholds.astype(np.float32)
     assert np.any(single > thresholds), "a threshold that rounds up is what this is about"
     assert_same_probabilities(classifier, np.unique(np.concatenate([values, single]))[:, None])

@@ -11,7 +11,7 @@ from invariance.segmentation import JungleSegmenter, patches, segmenter
 from invariance.segmentation.inputs import pair_up
 from invariance.segmentation.patches import select_patch_size
 from invariance.segmentation.sampling import count_labels, draw_pixels
-from invariance.segmentation.sklearn_boosting import read_nodes
+from invariance.segmentation.sklearn_boosting import read_trees
 from invariance.segmentation.windows import N_SCALES
 from invariance.transformations import Rotations
 
@@ -42,7 +42,7 @@ def test_an_estimator_of_features_that_are_not_computed_is_refused(number, membr
     model = make(n_rounds=2).fit(membranes.images, membranes.masks)
     estimator = model.final_estimators_[number]
     estimator.n_features_in_ = 10**9
-    for nodes in read_nodes(estimator):
+    for nodes in (nodes for trees in read_trees(estimator).nodes for nodes in trees):
         nodes["feature_idx"][nodes["is_leaf"] == 0] = 10**8
     path = tmp_path / "forged.inv"
     with pytest.raises(ModelError):

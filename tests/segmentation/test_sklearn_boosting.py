@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import invariance
 from invariance.segmentation import sklearn_boosting
-from invariance.segmentation.sklearn_boosting import NODE_FIELDS, read_nodes, read_trees
+from invariance.segmentation.sklearn_boosting import NODE_FIELDS, read_trees
 
 N_FEATURES = 4
 
@@ -89,15 +89,11 @@ def test_another_way_of_storing_trees_is_an_error(change):
         read_trees(classifier)
 
 
-def test_a_classifier_that_is_not_fitted_has_no_nodes():
-    assert read_nodes(HistGradientBoostingClassifier()) == []
-
-
-def test_a_fitted_classifier_without_trees_is_not_taken_for_one_that_is_not_fitted():
+def test_a_classifier_without_trees_is_an_error():
     classifier = fit()
     del classifier._predictors
     with pytest.raises(RuntimeError, match="scikit-learn"):
-        read_nodes(classifier)
+        read_trees(classifier)
 
 
 def test_only_these_trees_and_the_checks_of_loaded_models_read_these_attributes():

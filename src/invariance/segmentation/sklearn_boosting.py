@@ -68,13 +68,6 @@ def read_trees(classifier: HistGradientBoostingClassifier) -> BoostedTrees:
     return BoostedTrees(baseline, [[trees[score] for trees in rounds] for score in range(n_scores)])
 
 
-def read_nodes(classifier: HistGradientBoostingClassifier) -> list[np.ndarray]:
-    """List the nodes of all trees of a classifier that may come from a file; none if it is not fitted."""
-    if "_predictors" not in vars(classifier) and "n_features_in_" not in vars(classifier):
-        return []
-    return [nodes for trees in _read_rounds(classifier) for nodes in trees]
-
-
 def _read_rounds(classifier: HistGradientBoostingClassifier) -> list[list[np.ndarray]]:
     """List the nodes of every tree, by boosting iteration."""
     try:
