@@ -203,3 +203,30 @@ def test_paths_of_a_missing_folder_and_of_a_file(tmp_path):
     assert_refused(tmp_path / "none", "does not exist", image_paths)
     (tmp_path / "file").touch()
     assert_refused(tmp_path / "file", "is a file", image_paths)
+
+
+def edit_tag(path, code, edited):
+    """Overwrite the first entry of a classic TIFF's directory that has a code: (code, kind, count, value)."""
+    content = bytearray(path.read_bytes())
+    start = struct.unpack("<I", content[4:8])[0]
+    (n_tags,) = struct.unpack("<H", content[start : start + 2])
+    places = (start + 2 + 12 * number for number in range(n_tags))
+    place = next(place for place in places if struct.unpack("<H", content[place : place + 2])[0] == code)
+    content[place : place + 12] = struct.pack("<HHII", *edited)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("shape", "code", "edited", "message"),
+    [((24, 30), 273, (273, 3, 1, 0), "begins at its header"),  # StripOffsets
+     ((24, 30, 3), 258, (284, 3, 1, 8), "parts of its image are missing")],  # BitsPerSample becomes planes
+    ids=["offset of 0", "fewer strips than planes"],
+)  # fmt: skip
+def test_a_tiff_without_stored_values_is_refused_by_all_readers(shape, code, edited, message, tmp_path):
+    path = tmp_path / "image.tif"
+    values = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    tifffile.imwrite(path, values, photometric="rgb" if len(shape) == 3 else "minisblack")
+    edit_tag(path, code, edited)
+    for read in (read_image, read_stack, open_stack):
+        with pytest.raises(ImageError, match=rf"image\.tif.*{message}"):
+            read(path)

@@ -121,11 +121,21 @@ def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeri
             f"image '{path}' has channels of different depths ({', '.join(map(str, page.bitspersample))} bits), "
             f"which cannot be read. Export it again with one depth."
         )
+    _check_segments(page)
     if len(series) > 1:
         raise unequal_pages(path, first.shape, series[1].shape)
     if first.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
         raise oversized(path)
     return first
+
+
+def _check_segments(page: "tifffile.TiffPage") -> None:
+    """Refuse a page that lacks strips or tiles, or has them in the header: readers would find chance values there."""
+    offsets = tuple(page.dataoffsets)
+    if len(offsets) < max(math.prod(page.chunked), page.shaped[0]) and not page.is_contiguous:
+        raise ValueError("parts of its image are missing")
+    if any(offset == 0 and n_bytes > 0 for offset, n_bytes in zip(offsets, page.databytecounts, strict=False)):
+        raise ValueError("its image begins at its header")
 
 
 def upright_pages(values: np.ndarray, series: "tifffile.TiffPageSeries", stored: bool) -> Pages:
