@@ -143,9 +143,10 @@ def start_command(
     global _n_started
     _n_started += 1
     printed = Path(os.environ["HOME"]) / f"{os.getpid()}-{_n_started}"
+    for suffix in (".out", ".err"):
+        printed.with_suffix(suffix).touch()  # the child may be killed before it can open them
     if is_real:
         with open(stdout or printed.with_suffix(".out"), "wb") as out, open(printed.with_suffix(".err"), "wb") as err:
-            printed.with_suffix(".out").touch()
             process = subprocess.Popen(
                 [sys.executable, "-m", "invariance", *arguments],
                 cwd=folder,
@@ -197,7 +198,6 @@ def _become(target, arguments, folder, before, stdout, printed) -> None:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
             os.dup2(handle, stream)
             os.close(handle)
-        printed.with_suffix(".out").touch()
         sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8")  # type: ignore[misc] # noqa: SIM115
         sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace")  # type: ignore[misc] # noqa: SIM115
         sys.argv = ["invariance", *arguments]

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import invariance
 from campaign.arguments import all_parameters, draw
+from campaign.commands import start_command
 from campaign.damage import damaged_image, whole_images
 from campaign.part import case_rng
 from invariance.cli import COMMANDS
@@ -98,3 +101,12 @@ def test_arguments_of_every_command_are_drawn():
     for name, parameters in all_parameters().items():
         given = {word.partition("=")[0] for arguments in drawn if arguments[0] == name for word in arguments}
         assert all(not parameter.spellings or given & set(parameter.spellings) for parameter in parameters), name
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_command_that_is_killed_at_once_has_ended_without_a_word(number, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    running = start_command(["planted"], tmp_path, target=lambda: time.sleep(60) or 0)
+    running.send(number)
+    ended = running.wait()
+    assert (ended.code, ended.out) == (-number, "")
