@@ -230,3 +230,12 @@ def test_a_tiff_without_stored_values_is_refused_by_all_readers(shape, code, edi
     for read in (read_image, read_stack, open_stack):
         with pytest.raises(ImageError, match=rf"image\.tif.*{message}"):
             read(path)
+
+
+def test_a_page_of_a_stack_that_would_take_too_much_memory_is_refused(tmp_path, monkeypatch):
+    pages = [Image.fromarray(PIXELS), Image.fromarray(PIXELS[::-1].copy())]
+    pages[0].save(tmp_path / "moving.webp", save_all=True, append_images=pages[1:], lossless=True)
+    assert read_stack(tmp_path / "moving.webp").shape == (2, 40, 50, 3)
+    monkeypatch.setattr(image_memory, "MAX_IMAGE_BYTES", 40 * 50 * 3 * 6)
+    for read in (read_stack, open_stack):
+        assert_refused(tmp_path / "moving.webp", "of memory to read", read)

@@ -36,8 +36,7 @@ def decode_pillow(path: Path, kind: str, one_page: bool, stored: bool, bits: int
         # The further "pages" of a phone's MPO are previews or depth maps of the same photograph.
         n_pages = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
         check_page_count(path, n_pages, one_page)
-        if one_page:
-            _check_memory(path, image, bits)
+        _check_memory(path, image, bits)
         frames = []
         for page in range(n_pages):
             image.seek(page)
