@@ -163,5 +163,8 @@ def test_mistakes_are_named(photos):
         count_pixels(2).fit([np.zeros((3, 3, 2)), np.zeros((3, 3, 3))])
     with pytest.raises(ValueError, match="got one array of shape"):
         count_pixels(2).fit(np.zeros((5, 5)))
+    for method in ("fit", "transform"):
+        with pytest.raises(ValueError, match=r"got one array of shape \(9, 8, 3\)\. Put a single image in a list"):
+            getattr(count_pixels(2).fit(photos), method)(np.zeros((9, 8, 3)))
     with pytest.raises(ValueError, match="at least one image"):
         count_pixels(2).fit([])

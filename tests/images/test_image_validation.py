@@ -129,6 +129,11 @@ def test_images_of_another_shape_at_predict(X, words):
         fitted_on(RNG.random((6, 4, 5))).predict(X)
 
 
+def test_one_image_in_colour_at_predict():
+    with pytest.raises(ValueError, match=r"fitted on \(4, 5, 3\)\. Put a single image in a list"):
+        fitted_on(RNG.random((6, 4, 5, 3))).predict(np.zeros((4, 5, 3)))
+
+
 @pytest.mark.parametrize(
     ("X", "image_shape", "words"),
     [

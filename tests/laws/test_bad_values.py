@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from tests.laws.catalogue import IMAGE_ESTIMATORS, is_kernel, name_of
+from tests.laws.catalogue import IMAGE_ESTIMATORS, name_of
 from tests.laws.test_models import answer
 
-# Kernels of images are called by an estimator that has looked at the images.
-CHECKED = [e for e in IMAGE_ESTIMATORS if not is_kernel(type(e)) and not hasattr(e, "fit_gram")]
 FIT_LOOKS_AT_NOTHING = {"GradientPyramid"}
-every_estimator = pytest.mark.parametrize("estimator", CHECKED, ids=name_of)
+every_estimator = pytest.mark.parametrize("estimator", IMAGE_ESTIMATORS, ids=name_of)
 every_learner = pytest.mark.parametrize(
-    "estimator", [e for e in CHECKED if type(e).__name__ not in FIT_LOOKS_AT_NOTHING], ids=name_of
+    "estimator", [e for e in IMAGE_ESTIMATORS if type(e).__name__ not in FIT_LOOKS_AT_NOTHING], ids=name_of
 )
 
 

@@ -26,6 +26,7 @@ from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image, watch_range
+from invariance.images.validation import is_one_image
 from invariance.transformations import TransformationSet
 from invariance.transformations.photometric import normalize_intensities
 
@@ -374,8 +375,9 @@ def _check_masks(masks: Any, y: Any, n_images: int) -> None:
 
 def _count_images(images: Any) -> int:
     """The number of images, at least one."""
-    if isinstance(images, np.ndarray) and images.ndim not in (1, 3, 4):
-        raise ValueError(f"images must be a sequence of images; got one array of shape {images.shape}.")
+    if is_one_image(images) or (isinstance(images, np.ndarray) and images.ndim not in (1, 3, 4)):
+        cure = "Put a single image in a list."
+        raise ValueError(f"images must be a sequence of images; got one array of shape {images.shape}. {cure}")
     if len(images) == 0:
         raise ValueError("images must hold at least one image; got none.")
     return len(images)

@@ -181,6 +181,8 @@ def _compare_with_fitted(estimator: BaseEstimator, shape: tuple[int, ...], reset
     if reset or shape == estimator.image_shape_:
         return
     cure = "Flat rows need image_shape=" if flat else "Resize them: invariance.images.resize_all"
+    if shape == estimator.image_shape_[1:]:
+        cure = "Put a single image in a list"
     raise ValueError(
         f"X has images of shape {shape}, but {type(estimator).__name__} was fitted on {estimator.image_shape_}. {cure}."
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from sklearn.utils import assert_all_finite
 
 from invariance._core.checks import check_number
 from invariance._core.parallel import iterate_jobs
@@ -102,6 +103,7 @@ def as_images(X: Any, image_shape: Sequence[int] | None, phi: TransformationSet)
     """Return X as float64 images (n, h, w[, c]), normalized if Φ says so; without `image_shape` a row is 1 x d."""
     X = np.asarray(X)
     X = X.astype(np.float64) if X.dtype.kind == "f" else as_float32(X).astype(np.float64)
+    assert_all_finite(X, input_name="X")
     if X.ndim == 2:
         shape = (1, X.shape[1]) if image_shape is None else tuple(image_shape)
         if int(np.prod(shape)) != X.shape[1]:
