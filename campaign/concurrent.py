@@ -6,10 +6,10 @@ The same seed gives the same result, whoever works beside.
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from campaign.commands import OK, run_command, start_command
+from campaign.commands import OK, Running, run_command, start_command
 from campaign.fingerprints import fingerprint
 from campaign.part import Case, Findings, Part
 from campaign.snapshots import leftovers
@@ -40,12 +40,7 @@ def apart(case: Case) -> Findings:
                 (own / path.name).symlink_to(path)
         (own / "out").mkdir()
         started.append((name, own, start_command(arguments_of(name), own)))
-    for name, own, running in started:
-        ended = running.wait(SECONDS)
-        faults = ended.faults([OK])
-        if not faults and not has_all_new(own, name):
-            faults.append(ended.blamed("gave another result than alone"))
-        findings.add(f"{name} at once", faults)
+    _await_same_results(started, "at once", findings)
     return findings
 
 
@@ -79,13 +74,18 @@ def cold(case: Case) -> Findings:
         name = ("predict", "segment")[number % 2]
         world = _copied(case, f"{number}")
         started.append((name, world, start_command(arguments_of(name), world, before=move_in, is_real=True)))
+    _await_same_results(started, "with a cold cache", findings)
+    return findings
+
+
+def _await_same_results(started: Sequence[tuple[str, Path, Running]], words: str, findings: Findings) -> None:
+    """Wait for commands, each in a folder of its own, whose results must be those of the command alone."""
     for name, world, running in started:
         ended = running.wait(SECONDS)
         faults = ended.faults([OK])
         if not faults and not has_all_new(world, name):
             faults.append(ended.blamed("gave another result than alone"))
-        findings.add(f"{name} with a cold cache", faults)
-    return findings
+        findings.add(f"{name} {words}", faults)
 
 
 def threads(case: Case) -> Findings:

@@ -228,6 +228,17 @@ def test_no_bar_where_there_is_no_terminal(monkeypatch):
     assert list(track([1, 2], "piped")) == [1, 2]
 
 
+def test_a_signal_right_after_the_neighbour_exists_leaves_nothing(tmp_path, monkeypatch):
+    def create_and_interrupt(*arguments, create=os.open):
+        os.close(create(*arguments))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "open", create_and_interrupt)
+    with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "model.inv"):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
 def test_an_atomic_write_replaces_the_file_whole(tmp_path):
     path = tmp_path / "model.inv"
     path.write_text("old")

@@ -36,10 +36,10 @@ def test_the_error_says_which_file_and_how_much(tmp_path):
 
 
 def test_a_disk_that_takes_no_more_names_is_full_too(tmp_path, monkeypatch):
-    def fail(**settings):
+    def fail(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device", "a-hidden-neighbour")
 
-    monkeypatch.setattr("tempfile.mkstemp", fail)
+    monkeypatch.setattr(os, "open", fail)
     with pytest.raises(OSError, match="No space left") as raised, atomic_path(tmp_path / "x.bin"):
         pass
     assert raised.value.filename == str(tmp_path / "x.bin")

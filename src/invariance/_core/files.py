@@ -2,7 +2,7 @@
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -44,12 +44,12 @@ def atomic_path(path: str | os.PathLike, n_bytes: int | None = None) -> Iterator
     if path.is_dir():
         raise IsADirectoryError(f"cannot write '{path}': it is a folder. Name a file inside it.")
     _remove_leftovers(path.parent.resolve())
-    handle, neighbour = _make_neighbour(path)
-    try:
+    neighbour, handle = _name_neighbour(path), None
+    try:  # before the neighbour exists, so that nothing stays if a signal comes at once
+        handle = _create_locked(neighbour, path)
         with naming_full_disk(path, neighbour, n_bytes):
             yield neighbour
             _flush_to_disk(neighbour)
-        os.chmod(neighbour, 0o666 & ~_umask())
         os.replace(neighbour, path)
     finally:
         neighbour.unlink(missing_ok=True)
@@ -75,22 +75,25 @@ def naming_full_disk(path: Path, neighbour: Path, n_bytes: int | None = None) ->
         raise OSError(error.errno, reason, str(path)) from error
 
 
-def _make_neighbour(path: Path) -> tuple[int | None, Path]:
-    """Create a neighbour, and an open handle whose lock says that its writer is alive; None without locks."""
+def _name_neighbour(path: Path) -> Path:
+    """Return a name that no other process takes."""
+    return path.parent / f".{path.stem[:MAX_STEM]}-{secrets.token_hex(4)}{UNFINISHED}{path.suffix}"
+
+
+def _create_locked(neighbour: Path, path: Path) -> int | None:
+    """Create a neighbour; return an open handle whose lock says that its writer is alive, None without locks."""
     while True:
         try:
-            handle, name = tempfile.mkstemp(
-                dir=path.parent, prefix=f".{path.stem[:MAX_STEM]}-", suffix=UNFINISHED + path.suffix
-            )
+            handle = os.open(neighbour, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(path)) from error  # nobody knows the neighbour's name
         if fcntl is None:
             os.close(handle)
-            return None, Path(name)
+            return None
         with suppress(OSError):  # some network folders have no locks; then nothing is removed there
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.path.exists(name):
-            return handle, Path(name)
+        if neighbour.exists():
+            return handle
         os.close(handle)  # another process took it for a leftover before it was locked
 
 
@@ -109,10 +112,3 @@ def _flush_to_disk(path: Path) -> None:
     """Wait until the contents of a file are on the disk."""
     with open(path, "rb+") as handle:
         os.fsync(handle.fileno())
-
-
-def _umask() -> int:
-    """Return the umask of the process; mkstemp ignores it, and a model file should be as readable as any other."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
