@@ -847,3 +847,16 @@ def learn_weights(Ks, y, C, sigma, power=1.0, ridge=0.0, A=None, p=None):
 def at_least(A, p):
     """A d >= p as scipy wants it."""
     return [{"type": "ineq", "fun": lambda d: A @ d - p, "jac": lambda d: A}]
+
+
+def mean_shares(trees, samples, labels, new):
+    """The mean over all trees of the class shares, among `samples`, of the leaf that every one of `new` reaches."""
+    n_classes = max(labels) + 1
+    result = np.zeros((len(new), n_classes))
+    for tree in trees:
+        reached = [walk_tree(tree, sample) for sample in samples]
+        for i, sample in enumerate(new):
+            leaf = walk_tree(tree, sample)
+            inside = [label for label, own in zip(labels, reached, strict=True) if own == leaf]
+            result[i] += np.bincount(inside, minlength=n_classes) / len(inside) / len(trees)
+    return result
