@@ -54,9 +54,9 @@ def add_trees(features, first_test, feature, threshold, kept, first_leaf, value,
 
 @compiled
 def fill_extremes(fixed, negated, turned, largest, smallest):
-    """Fill `largest` and `smallest` (k, n) with the extremes of the responses A + B + C, A - B + D, A + B - C, A - B - D.
+    """Fill `largest` and `smallest` (k, n) with the extremes over q of A + B + C, A - B + D, A + B - C and A - B - D.
 
-    A is `fixed` and B `negated`, both (k, q, n) float32; C and D are `turned` (2, k, q, n); the extremes are over q, too.
+    A is `fixed` and B `negated`, both (k, q, n) float32; C and D are `turned` (2, k, q, n).
     """
     n_filters, n_orbits, n_columns = fixed.shape
     for k in range(n_filters):

@@ -63,9 +63,10 @@ def _blur(plane: np.ndarray, sigma: float, wanted: int, margin: int = REACH) -> 
     """Blur the tile with the margin that is wanted, of a plane whose margin is as large as the Gaussian needs."""
     radius = _radius(sigma)
     spare = margin - wanted - radius
-    near = plane[spare : plane.shape[0] - spare, spare : plane.shape[1] - spare]
+    # OpenCV rounds the last columns of a plane differently; they are to lie in the margin, so all of it is kept there.
+    near = plane[spare : plane.shape[0] - spare, spare:]
     weights = _gaussian(sigma, radius)
-    return cv2.sepFilter2D(near, cv2.CV_32F, weights, weights)[radius:-radius, radius:-radius]
+    return cv2.sepFilter2D(near, cv2.CV_32F, weights, weights)[radius:-radius, radius : wanted - margin or None]
 
 
 def _radius(sigma: float) -> int:

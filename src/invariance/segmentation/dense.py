@@ -90,9 +90,7 @@ def predict_around(
     def is_needed(number: int, tile: Tile, place: int) -> bool:
         return chains[place].needs(number, tile)
 
-    return _predict(
-        description, [chain.estimators for chain in chains], image, n_classes, n_jobs, TILE_SIDE, is_needed
-    )
+    return _predict(description, [chain.estimators for chain in chains], image, n_classes, n_jobs, TILE_SIDE, is_needed)
 
 
 def _predict(description, chains, image, n_classes, n_jobs, side, is_needed) -> list[np.ndarray]:

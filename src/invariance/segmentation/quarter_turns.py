@@ -55,6 +55,22 @@ class OrbitDirections(NamedTuple):
     negated: np.ndarray
     turned: np.ndarray
 
+    def multiply(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute the products A and B (k, q, n) and C and D (2, k, q, n) with the coordinates (r, n) of pixels."""
+        n_fixed = self.fixed.shape[-1]
+        n_even = n_fixed + self.negated.shape[-1]
+        return (
+            multiply(self.fixed, coordinates[:n_fixed]),
+            multiply(self.negated, coordinates[n_fixed:n_even]),
+            multiply(self.turned, coordinates[n_even:]),
+        )
+
+
+def multiply(directions: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """Multiply directions (..., r) with the coordinates (r, n) of pixels."""
+    shape = (*directions.shape[:-1], coordinates.shape[1])
+    return (directions.reshape(-1, directions.shape[-1]) @ coordinates).reshape(shape)
+
 
 def find_quarter_turn(matrices: np.ndarray) -> QuarterTurn | None:
     """Find a quarter turn among matrices (T, r, r) that are closed under it; None if there is none."""
@@ -66,13 +82,13 @@ def find_quarter_turn(matrices: np.ndarray) -> QuarterTurn | None:
             fixed = (identity + matrix) @ (identity + half) / 4
             negated = (identity - matrix) @ (identity + half) / 4
             values, vectors = np.linalg.eigh(2 * fixed + negated)
-            n_fixed, n_negated = np.count_nonzero(values > 1.5), np.count_nonzero(np.abs(values - 1) < 0.5)
+            n_fixed, n_negated = int(np.sum(values > 1.5)), int(np.sum(np.abs(values - 1) < 0.5))
             return QuarterTurn(matrix, vectors[:, ::-1], n_fixed, n_negated)
     return None
 
 
 def split_directions(turn: QuarterTurn, matrices: np.ndarray, filters: np.ndarray) -> OrbitDirections | None:
-    """Compute the directions of filters (k, r) under matrices (T, r, r); None if these are not closed under the turn."""
+    """Compute the directions of filters (k, r) under matrices (T, r, r); None if these are not orbits of the turn."""
     orbits = _find_orbits(turn.matrix, matrices)
     if orbits is None:
         return None

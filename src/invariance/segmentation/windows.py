@@ -16,7 +16,13 @@ from invariance._core.caching import ArrayCache
 from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
 from invariance.segmentation import _jit
-from invariance.segmentation.quarter_turns import OrbitDirections, QuarterTurn, find_quarter_turn, split_directions
+from invariance.segmentation.quarter_turns import (
+    OrbitDirections,
+    QuarterTurn,
+    find_quarter_turn,
+    multiply,
+    split_directions,
+)
 
 # Patches are seen at full and at half resolution.
 N_SCALES = 2
@@ -24,7 +30,7 @@ N_SCALES = 2
 CHUNK = 512
 PATCH_BYTES = 64 * 2**20
 # Bytes of the spectra that are kept, one array per size of tile: small images have tiles of their own size. Those of
-# tiles of 256 pixels and patches of 31 take 27 MB per channel.
+# tiles of 256 pixels and patches of 31 take 54 MB per channel.
 SPECTRA_BYTES = 256 * 2**20
 
 
@@ -98,19 +104,9 @@ class WindowResponses:
             first = 0
             for directions in self._directions:
                 filters = slice(first, first + _count_filters(directions))
-                self._fill(directions, coordinates[:, chunk], largest[filters, chunk], smallest[filters, chunk])
+                _fill(directions, coordinates[:, chunk], largest[filters, chunk], smallest[filters, chunk])
                 first = filters.stop
         return responses
-
-    def _fill(self, directions, coordinates, largest, smallest) -> None:
-        """Fill the extremes (k, n) of the responses of some pixels to the filters of one jungle."""
-        if isinstance(directions, OrbitDirections):
-            products = map(_multiply, directions, (coordinates[part] for part in self._turn.parts()))
-            _jit.fill_extremes(*products, largest, smallest)
-        else:
-            products = _multiply(directions, coordinates)
-            products.max(axis=1, out=largest)
-            products.min(axis=1, out=smallest)
 
     @cached_property
     def _matrices(self) -> np.ndarray:
@@ -122,7 +118,7 @@ class WindowResponses:
 
     @cached_property
     def _directions(self) -> list[OrbitDirections | np.ndarray]:
-        """R_t a of all filters and members in the basis of `_coordinates`, for every jungle: as orbits, or (k, T, r)."""
+        """R_t a of all filters and members, in the basis of `_coordinates`: as orbits or (k, T, r), of every jungle."""
         found: list[OrbitDirections | np.ndarray] = []
         for dag in self.filters.dags_:
             if not len(dag.filters):
@@ -137,13 +133,17 @@ class WindowResponses:
         return found
 
     def _coordinates(self, image: np.ndarray, height: int, width: int, side: int) -> np.ndarray:
-        """Compute z of all pixels of the tile, in the basis of the quarter turn if there is one: (r, h w) float32."""
+        """Compute z of all pixels of the tile, in the basis of the quarter turn if there is one: (r, h w) float32.
+
+        In double precision until then, so that the last digit does not depend on the tile.
+        """
         spectra = self._kernel_spectra(side)
-        tile = fft.rfft2(image.astype(np.float32, copy=False), (side, side), axes=(0, 1))
+        tile = fft.rfft2(image.astype(np.float64), (side, side), axes=(0, 1))
         coordinates = np.empty((len(spectra), height, width), np.float32)
         for direction, spectrum in zip(coordinates, spectra, strict=True):
             product = np.einsum("crs,rsc->rs", spectrum, tile) if self.n_channels > 1 else spectrum[0] * tile[..., 0]
-            direction[...] = fft.irfft2(product, (side, side))[:height, :width]
+            needed = fft.ifft(product, axis=0, overwrite_x=True)[:height]
+            direction[...] = fft.irfft(needed, side, axis=1, overwrite_x=True)[:, :width]
         return coordinates.reshape(len(spectra), -1)
 
     def _kernel_spectra(self, side: int) -> np.ndarray:
@@ -154,7 +154,7 @@ class WindowResponses:
             if self._turn is not None:
                 kernels = np.tensordot(self._turn.basis.T, kernels, 1)
             spectra = fft.rfft2(kernels, (side, side), workers=self.filters.n_jobs)
-            return np.conj(spectra).astype(np.complex64)
+            return np.conj(spectra, out=spectra)
 
         return self._spectra.get(side, transform)
 
@@ -163,10 +163,14 @@ def _count_filters(directions: OrbitDirections | np.ndarray) -> int:
     return len(directions.fixed if isinstance(directions, OrbitDirections) else directions)
 
 
-def _multiply(directions: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Multiply directions (..., r) with the coordinates (r, n) of pixels."""
-    shape = (*directions.shape[:-1], coordinates.shape[1])
-    return (directions.reshape(-1, directions.shape[-1]) @ coordinates).reshape(shape)
+def _fill(directions, coordinates, largest, smallest) -> None:
+    """Fill the extremes (k, n) of the responses of some pixels to the filters of one jungle."""
+    if isinstance(directions, OrbitDirections):
+        _jit.fill_extremes(*directions.multiply(coordinates), largest, smallest)
+    else:
+        products = multiply(directions, coordinates)
+        products.max(axis=1, out=largest)
+        products.min(axis=1, out=smallest)
 
 
 def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarray:
