@@ -17,6 +17,8 @@ FEW_PIXELS, FEW_OBSERVATIONS = 20_000, 32
 MAX_LEAVES = 32
 # Makes an unfitted classifier for a number of samples.
 MakeEstimator = Callable[[int], Any]
+# Number of pixels classified at once: some classifiers need many times the memory of their input.
+MAX_COLUMNS = 16_384
 
 
 class Predictor(Protocol):
@@ -34,9 +36,10 @@ class PlainPredictor:
 
     def predict_columns(self, features: np.ndarray) -> np.ndarray:
         """Predict probabilities (n, K) of columns (F, n)."""
+        parts = (features[:, start : start + MAX_COLUMNS] for start in range(0, features.shape[1], MAX_COLUMNS))
         # Threads of the classifier's own would compete with those of the tiles.
         with one_openmp_thread():
-            return self.estimator.predict_proba(np.ascontiguousarray(features.T))
+            return np.concatenate([self.estimator.predict_proba(np.ascontiguousarray(part.T)) for part in parts])
 
 
 def choose_estimator(final_estimator: Any, n_pixels: int, n_observations: int) -> Any:
