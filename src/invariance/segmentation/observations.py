@@ -1,5 +1,6 @@
 """Which labelled pixels belong together: neighbouring pixels are similar, so a whole stroke is one observation."""
 
+import cv2
 import numpy as np
 from scipy import ndimage
 
@@ -7,17 +8,18 @@ from invariance.segmentation.sampling import Pixels
 
 # With at least this many images, an image is one observation.
 MIN_IMAGES = 4
-# A connected region of labelled pixels larger than this in height or width, in pixels, is cut into squares of half that
-# side: a section that is labelled everywhere is more than one observation.
-MAX_STROKE = 128
-EIGHT_NEIGHBOURS = np.ones((3, 3), bool)
+# Labelled pixels with at most twice this many others between them belong to one stroke.
+NEAR = 4
+# A stroke larger than this in height or width, in pixels, is cut into squares of this side: a section that is labelled
+# everywhere is more than one observation.
+SQUARE = 64
 
 
 def group_pixels(masks: list[np.ndarray], classes: np.ndarray, pixels: Pixels) -> np.ndarray:
     """Number the observation of every pixel: (n,) from 0.
 
-    An observation is a whole image or, if there are few images, a connected region of labelled pixels, which is cut
-    into squares if it is large.
+    An observation is a whole image or, if there are few images, a stroke: labelled pixels that are connected or nearly
+    so. Large strokes are cut into squares.
 
     Parameters
     ----------
@@ -44,10 +46,10 @@ def group_pixels(masks: list[np.ndarray], classes: np.ndarray, pixels: Pixels) -
 
 def _find_strokes(is_labelled: np.ndarray, pixels: Pixels, places: np.ndarray) -> np.ndarray:
     """Find the stroke of some pixels of one image: (m, 3) of its number, and row and column of the square if cut."""
-    numbers, _ = ndimage.label(is_labelled, EIGHT_NEIGHBOURS)
+    side = 2 * NEAR + 1
+    numbers, _ = ndimage.label(cv2.dilate(is_labelled.astype(np.uint8), np.ones((side, side), np.uint8)))
     rows, cols = pixels.rows[places], pixels.cols[places]
     sides = [max(part.stop - part.start for part in box) for box in ndimage.find_objects(numbers)]
     own = numbers[rows, cols]
-    is_cut = np.array(sides)[own - 1] > MAX_STROKE
-    square = MAX_STROKE // 2
-    return np.column_stack([own, np.where(is_cut, rows // square, 0), np.where(is_cut, cols // square, 0)])
+    is_cut = np.array(sides)[own - 1] > SQUARE + 2 * NEAR
+    return np.column_stack([own, np.where(is_cut, rows // SQUARE, 0), np.where(is_cut, cols // SQUARE, 0)])

@@ -153,7 +153,8 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
                     f"{self.n_features_in_} features; got {tree.n_leaves} and feature {tree.feature.max()}."
                 )
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
-        loaded.check_values(self, shares_=loaded.array((n_leaves, len(self.classes_)), np.float32, 0, 1, contiguous=True))
+        shape = n_leaves, len(self.classes_)
+        loaded.check_values(self, shares_=loaded.array(shape, np.float32, 0, 1, contiguous=True))
 
     def __getstate__(self):
         """Leave out what can be computed again."""
