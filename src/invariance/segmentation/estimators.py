@@ -12,6 +12,8 @@ from invariance.segmentation.boosted import mask_trees
 
 # Makes an unfitted classifier for a number of samples.
 MakeEstimator = Callable[[int], Any]
+# Number of pixels classified at once: some classifiers need many times the memory of their input.
+MAX_COLUMNS = 16_384
 
 
 class Predictor(Protocol):
@@ -29,9 +31,10 @@ class PlainPredictor:
 
     def predict_columns(self, features: np.ndarray) -> np.ndarray:
         """Predict probabilities (n, K) of columns (F, n)."""
+        parts = (features[:, start : start + MAX_COLUMNS] for start in range(0, features.shape[1], MAX_COLUMNS))
         # Threads of the classifier's own would compete with those of the tiles.
         with one_openmp_thread():
-            return self.estimator.predict_proba(np.ascontiguousarray(features.T))
+            return np.concatenate([self.estimator.predict_proba(np.ascontiguousarray(part.T)) for part in parts])
 
 
 def fast_predictor(estimator: Any) -> Predictor:
