@@ -58,7 +58,9 @@ def test_sharpness_is_a_power_of_the_shares(sharpness):
     plain = TreesClassifier(5, random_state=0).fit(X, y).predict_proba(X)
     found = TreesClassifier(5, sharpness=sharpness, random_state=0).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
-    np.testing.assert_allclose(found[:, 0] * plain[:, 1] ** sharpness, found[:, 1] * plain[:, 0] ** sharpness, atol=1e-6)
+    np.testing.assert_allclose(
+        found[:, 0] * plain[:, 1] ** sharpness, found[:, 1] * plain[:, 0] ** sharpness, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from invariance.trees.growing import Growth
 from invariance.trees.masks import MAX_LEAVES, MaskedTrees, mask_trees
 from invariance.trees.tree import Tree
 
-MAX_SHARPNESS = 10.0
+SHARPNESS_BOUNDS = (0.01, 100.0)
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator):
@@ -78,7 +78,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         """
         n_trees = check_count("n_trees", self.n_trees)
         max_leaves = check_count("max_leaves", self.max_leaves, at_least=2, at_most=MAX_LEAVES)
-        check_number("sharpness", self.sharpness, above=0, at_most=MAX_SHARPNESS)
+        check_number("sharpness", self.sharpness, *SHARPNESS_BOUNDS)
         X, y = validate_data(self, X, y, dtype=np.float32, order="C")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -118,7 +118,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
             classes_=loaded.labels(),
             n_features_in_=loaded.whole(1),
             trees_=loaded.list_of(loaded.instance(Tree), at_least=1),
-            sharpness=loaded.number(0, MAX_SHARPNESS),
+            sharpness=loaded.number(*SHARPNESS_BOUNDS),
         )
         for tree in self.trees_:
             tree.check_loaded()
