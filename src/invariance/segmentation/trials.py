@@ -122,7 +122,10 @@ class PixelTrials:
         described = self._described.get(repr(normalizing), lambda: self._describe(normalizing))
         n_fixed = N_RESPONSES * self.n_channels
         bank, patches = described[:, :n_fixed], described[:, n_fixed:]
-        return np.stack(map_jobs(lambda run: self._try(run, members, bank, patches), self.runs, self.n_jobs))
+        scores = map_jobs(
+            lambda run: self._try(run, members, bank, patches), self.runs, self.n_jobs, label="fitting models"
+        )
+        return np.stack(scores)
 
     def _describe(self, normalizing: TransformationSet | None) -> np.ndarray:
         """Compute the responses to the filter bank and the patches of all pixels, side by side: (n, F + d)."""
@@ -135,7 +138,8 @@ class PixelTrials:
             alone = pixels._replace(image=np.zeros_like(pixels.image))
             return np.concatenate([bank, cut_patches([image], alone, self.patch_size)], axis=1)
 
-        return np.concatenate(map_jobs(describe, list(self.pixels.by_image()), self.n_jobs))
+        tasks = list(self.pixels.by_image())
+        return np.concatenate(map_jobs(describe, tasks, self.n_jobs, label="describing pixels"))
 
     def _try(self, run: Run, phi: TransformationSet, bank: np.ndarray, patches: np.ndarray) -> np.ndarray:
         """Fit a model and return the shares (n_classes,) of correct predictions."""
