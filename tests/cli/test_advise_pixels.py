@@ -33,10 +33,11 @@ def save(path, pixels):
 
 @pytest.fixture
 def quick(folder, monkeypatch):
-    """Few candidates and runs, for time; the working folder holds images and masks."""
+    """Few candidates, runs and trees, for time; the working folder holds images and masks."""
     chosen = [candidate for candidate in CANDIDATES if candidate.text in ("reflections", "rotations:16")]
     monkeypatch.setattr(pixel_advice, "CANDIDATES", chosen)
     monkeypatch.setattr(trials, "N_RUNS", 6)
+    monkeypatch.setattr(trials, "N_TREES", 30)
     monkeypatch.chdir(folder)
     return ["advise-pixels", "cells", "masks", "--patch-size", "9", "--pixels", "900", "--jobs", "1"]
 

@@ -37,18 +37,18 @@ def striped_squares(n_images=4, side=64, seed=0):
 
 
 def dots_in_uneven_light(n_images=4, side=96, seed=0):
-    """Dots that take away a sixth (1) or a third (2) of a light that varies by a factor of about twenty, else 0."""
+    """Dots that take away a fifth (1) or a quarter (2) of a light that varies by a factor of about twenty, else 0."""
     rng = np.random.default_rng(seed)
     dot = np.exp(-(np.hypot(*np.mgrid[-7:8, -7:8]) ** 2) / 8)
     images, masks = [], []
     for _ in range(n_images):
-        slope = np.exp(1.5 * np.linspace(-1, 1, side))
+        slope = np.exp(np.linspace(-1.5, 1.5, side))
         light = np.rot90(np.broadcast_to(slope, (side, side)), rng.integers(4))
         image, mask = np.ones((side, side)), np.zeros((side, side), np.uint8)
         for row in range(8, side - 8, 16):
             for column in range(8, side - 8, 16):
                 label = rng.integers(1, 3)
-                image[row - 7 : row + 8, column - 7 : column + 8] -= label / 6 * dot
+                image[row - 7 : row + 8, column - 7 : column + 8] -= (3 + label) / 20 * dot
                 mask[row - 1 : row + 2, column - 1 : column + 2] = label
         lit = light * (image + rng.normal(0, 0.03, image.shape))
         images.append((lit / lit.max()).astype(np.float32))

@@ -18,7 +18,7 @@ from invariance.jungles import InvariantFeatures
 from invariance.jungles.final_estimators import make_final_estimator
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.description import BANK_ALONE, TILE_SIDE
-from invariance.segmentation.estimators import fit_estimator
+from invariance.segmentation.estimators import fast_predictor, fit_estimator
 from invariance.segmentation.held_out import NO_LABEL, Run, draw_runs, hold_together, parts_per_class
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, pair_up
 from invariance.segmentation.patches import cut_patches
@@ -152,7 +152,7 @@ class PixelTrials:
         estimator = fit_estimator(
             lambda n_samples: make_final_estimator("boosting", n_samples, run.seed, N_TREES), training, codes
         )
-        is_right = estimator.predict(held_out) == true
+        is_right = fast_predictor(estimator).predict_columns(held_out.T).argmax(axis=1) == true
         counts, right = (np.bincount(some, minlength=len(self.classes)) for some in (true, true[is_right]))
         return np.where(counts > 0, right / np.maximum(counts, 1), np.nan)
 
