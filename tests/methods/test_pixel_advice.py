@@ -41,7 +41,7 @@ def test_rotations_help_and_mirror_images_hurt_where_the_hand_matters_and_figure
     assert "all rotations" in handed.sentence
     assert [part.text for part in handed.plan] == ["rotations:16"]
     assert (handed.unit, handed.n_units, handed.n_images, handed.n_runs) == ("images", 6, 6, 6)
-    assert handed.n_learned == 150
+    assert handed.n_learned == 200
     assert any(reason.startswith("Hurts: mirror images") for reason in handed.reasons)
 
 
@@ -157,5 +157,5 @@ def test_the_figure_shows_every_finding_with_its_interval_and_runs(handed, tmp_p
 
 def test_the_page_holds_the_advice_the_plan_and_the_command(handed):
     page = pixel_advice_report(handed, "invariance fit-pixels a b", {"seed": 0}).to_html()
-    for text in ("all rotations", "hurts", "rotations:16", "invariance fit-pixels a b", "exact", "150 at most"):
+    for text in ("all rotations", "hurts", "rotations:16", "invariance fit-pixels a b", "exact", "200 at most"):
         assert text in page

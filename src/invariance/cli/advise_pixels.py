@@ -47,8 +47,8 @@ def run(
         int | None,
         typer.Option(
             min=100,
-            help="Maximum number of pixels, drawn at random; the time, about a minute, is proportional to it. "
-            "Default: 15000.",
+            help="Maximum number of pixels, drawn at random; fewer take less time, and find large differences only. "
+            "Default: 30000.",
         ),
     ] = None,
     max_classes: MaxClassesOption = None,

@@ -51,8 +51,8 @@ def advise_pixels(
         The value of unlabelled pixels in the masks. None means that all pixels are labelled.
     patch_size : int, default=31
         Side of a patch in pixels, odd.
-    max_pixels : int, default=15_000
-        Maximum number of pixels drawn; a segmenter learns from a sixth of this number. The time is proportional to it.
+    max_pixels : int, default=30_000
+        Maximum number of pixels drawn; a segmenter learns from a twelfth of this number, but at least from 200.
     scale : {"dtype", "image", "percentile"}, default="dtype"
         How intensities are scaled, as for `JungleSegmenter`.
     max_classes : int, default=32

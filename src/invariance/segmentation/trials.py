@@ -36,8 +36,10 @@ from invariance.transformations import TransformationSet
 from invariance.transformations.sets import split_normalizing
 
 # With these, seven candidates take about a minute on two cores. Held-out pixels are cheap and make differences certain,
-# so that a model learns from a sixth of the pixels only, but ten models are fitted.
-MAX_PIXELS, SHARE_LEARNED, N_RUNS = 15_000, 1 / 6, 10
+# so that many are drawn, but a model learns from a part of them.
+MAX_PIXELS, SHARE_LEARNED, MIN_LEARNED, N_RUNS = 30_000, 1 / 12, 200, 10
+# Bytes of the patches and responses of all pixels; of images with many channels fewer pixels are drawn.
+MAX_BYTES = 256 * 2**20
 MIN_PIXELS = 100  # fewer tell nothing
 # Describing pixels takes time for every tile that holds some, so they are drawn from at most this many tiles.
 MAX_TILES = 48
@@ -45,7 +47,7 @@ MAX_TILES = 48
 SPARSE = 0.5
 N_TREES = 100  # of the boosting, half of the segmenter's
 # Patches and responses of the pixels are kept for the normalizations used last, as many as fit.
-CACHE_BYTES = 512 * 2**20
+CACHE_BYTES = 2 * MAX_BYTES
 
 
 class PixelTrials:
@@ -59,9 +61,10 @@ class PixelTrials:
         The value of unlabelled pixels in the masks. None means that all pixels are labelled.
     patch_size : int, default=31
         Side of a patch in pixels, odd.
-    max_pixels : int, default=15_000
+    max_pixels : int, default=30_000
         Maximum number of pixels, the same number of each class where possible, from at most 48 tiles of 256 x 256
-        pixels. A model learns from a sixth of this number.
+        pixels; fewer if their patches would take more than 256 MB. A model learns from a twelfth of this number, but
+        at least from 200.
     scale : {"dtype", "image", "percentile"}, default="dtype"
         How intensities are scaled, as for `JungleSegmenter`.
     max_classes : int, default=32
@@ -98,18 +101,21 @@ class PixelTrials:
     ):
         rng = make_rng(random_state)
         self.patch_size = check_odd("patch_size", patch_size, "a pixel is in the middle of its patch")
-        max_learned = int(SHARE_LEARNED * check_count("max_pixels", max_pixels, at_least=MIN_PIXELS))
+        check_count("max_pixels", max_pixels, at_least=MIN_PIXELS)
         self.scale, self.n_jobs = check_choice("scale", scale, SCALES), n_jobs
         labelled = pair_up(images, masks, unlabelled, True, None, self.scale, max_classes)
         self.images, self.n_channels = [image.image for image in labelled.images], labelled.n_channels
         self.classes, self.n_images = labelled.classes, len(labelled.images)
         self.n_labelled = int(labelled.counts.sum())
+        n_values = self.n_channels * (N_RESPONSES + N_SCALES * self.patch_size**2)
+        max_pixels = min(max_pixels, max(MIN_PIXELS, MAX_BYTES // (4 * n_values)))
         chosen = _choose_tiles(labelled, rng)
         self.n_tiles = len(chosen)
         coded, codes = _encode_masks(labelled, chosen), np.arange(len(self.classes))
         self.pixels = draw_pixels(coded, codes, count_labels(coded, codes), max_pixels, "balanced", rng)
         self.parts = hold_together(coded, self.pixels, self.classes, _is_sparse(coded, chosen))
         self.n_folds = min(N_RUNS, *parts_per_class(self.parts.numbers, self.pixels.codes))
+        max_learned = max(MIN_LEARNED, int(SHARE_LEARNED * max_pixels))
         self.runs = draw_runs(self.pixels.codes, self.parts.numbers, self.n_folds, N_RUNS, max_learned, rng)
         self._described = ArrayCache(CACHE_BYTES)
 
