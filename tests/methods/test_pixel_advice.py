@@ -54,7 +54,7 @@ def test_rotations_hurt_where_the_orientation_matters():
 
 
 def test_light_helps_where_it_is_uneven():
-    advice = advise(dots_in_uneven_light(8), ("rotations:16", "illumination:8"), n_runs=8, unlabelled=0)
+    advice = advise(dots_in_uneven_light(), ("rotations:16", "illumination:8"), n_runs=8, unlabelled=0)
     assert verdicts(advice)["illumination:8"] == Verdict.HELPS
     assert advice.text.endswith("illumination:8")
     assert str(advice.plan[-1].treatment) == "normalized"

@@ -36,14 +36,15 @@ def striped_squares(n_images=4, side=64, seed=0):
     return images, masks
 
 
-def dots_in_uneven_light(n_images=4, side=96, seed=0):
-    """Dots that take away a fifth (1) or a quarter (2) of a light that varies by a factor of about twenty, else 0."""
+def dots_in_uneven_light(n_images=8, side=96, seed=0):
+    """Dots that take away a fifth (1) or a quarter (2) of a light that varies by a factor of seven, else 0."""
     rng = np.random.default_rng(seed)
     dot = np.exp(-(np.hypot(*np.mgrid[-7:8, -7:8]) ** 2) / 8)
+    rows, columns = np.mgrid[:side, :side] / side
     images, masks = [], []
     for _ in range(n_images):
-        slope = np.exp(np.linspace(-1.5, 1.5, side))
-        light = np.rot90(np.broadcast_to(slope, (side, side)), rng.integers(4))
+        phase, angle = rng.uniform(0, 2 * np.pi, 2)
+        light = np.exp(np.sin(2 * np.pi * (rows * np.cos(angle) + columns * np.sin(angle)) + phase))
         image, mask = np.ones((side, side)), np.zeros((side, side), np.uint8)
         for row in range(8, side - 8, 16):
             for column in range(8, side - 8, 16):

@@ -225,6 +225,10 @@ class PixelAdvice(NamedTuple):
 
     def _caveats(self) -> list[str]:
         said = []
+        if any(f.difference.low * f.difference.high > 0 for f in self.ranked(Verdict.UNCLEAR)):
+            said.append(
+                "Where an interval excludes zero and the verdict is unclear, it may be one by chance among many."
+            )
         if self.n_units < FEW_PARTS:
             said.append(f"With {self.n_units} {self.unit} only large differences can be distinguished from chance.")
         if self.unit.startswith("squares"):
