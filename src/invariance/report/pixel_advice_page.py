@@ -44,8 +44,8 @@ def pixel_advice_report(advice: PixelAdvice, command: str, settings: Mapping[str
     if advice.combinations:
         rows = [_row(finding.text.replace(",", ", "), finding) for finding in advice.ranked_combinations()]
         report.table(COLUMNS[:-1], [row[:-1] for row in rows], "Combinations, compared with ignoring nothing.")
-    report.section("What the segmenter does with it").table(
-        ("part", "treatment", "meaning"), [tuple(part.as_json().values()) for part in advice.plan]
+    report.section("What the segmenter does with it").text(
+        *(f"{part.text} ({part.treatment}): {part.sentence}" for part in advice.plan)
     )
     report.section("How it was found").text(
         f"Of the labelled pixels, {advice.n_pixels:,} were drawn at random, as many of each class as possible. In each "
