@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from inspect import signature
 
 import pytest
 from PIL import Image
@@ -11,6 +12,7 @@ from typer.main import get_command
 
 from invariance import __version__, cli
 from invariance.cli import main
+from invariance.methods import advise_pixels
 from invariance.segmentation import JungleSegmenter
 
 COMMANDS = get_command(cli.app).commands
@@ -54,6 +56,15 @@ def test_the_help_of_fit_pixels_states_the_defaults_of_the_segmenter():
         assert stated[option] == [str(defaults[parameter])]
     assert defaults["transformations"] is None
     assert stated["invariant_to"] == ["rotations:16"]  # what None means: see test_segmenter
+
+
+def test_the_help_of_advise_pixels_states_the_defaults():
+    stated = {
+        option.name: re.findall(r"Default: ([\w:]+)\.", option.help) for option in COMMANDS["advise-pixels"].params
+    }
+    defaults = {name: parameter.default for name, parameter in signature(advise_pixels).parameters.items()}
+    for option, parameter in {"patch_size": "patch_size", "pixels": "max_pixels", "max_classes": "max_classes"}.items():
+        assert stated[option] == [str(defaults[parameter])]
 
 
 @pytest.mark.parametrize(

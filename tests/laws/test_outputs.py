@@ -27,6 +27,8 @@ FILES = {
     ("explain", "output"): (["explain", "missing"], "x.html"),
     ("advise", "output"): (["advise", "missing"], "x.html"),
     ("advise", "figure"): (["advise", "missing"], "x.png"),
+    ("advise-pixels", "output"): (["advise-pixels", "missing", "missing"], "x.html"),
+    ("advise-pixels", "figure"): (["advise-pixels", "missing", "missing"], "x.png"),
     ("demo", "output"): (["demo"], "x.html"),
     ("transformations", "output"): (["transformations", "missing"], "x.png"),
 }

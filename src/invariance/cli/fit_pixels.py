@@ -24,23 +24,32 @@ EXAMPLES = """Examples:
   invariance fit-pixels air/ masks/ -o roofs.inv --invariant-to rotations:8"""
 
 
+ImagesArgument = Annotated[Path, typer.Argument(help="An image, a stack, or a folder of them.")]
+MasksArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="The labels, one integer per pixel: a file for a file, a folder with the same names for a folder."
+    ),
+]
+UnlabelledOption = Annotated[
+    int | None, typer.Option(help="The value of mask pixels without a label. Default: all pixels are labelled.")
+]
+MaxClassesOption = Annotated[
+    int | None,
+    typer.Option(min=2, help="Maximum number of values in the masks; more are probably a mistake. Default: 32."),
+]
+
+
 def run(
-    images: Annotated[Path, typer.Argument(help="An image, a stack, or a folder of them.")],
-    masks: Annotated[
-        Path,
-        typer.Argument(
-            help="The labels, one integer per pixel: a file for a file, a folder with the same names for a folder."
-        ),
-    ],
+    images: ImagesArgument,
+    masks: MasksArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model, a file ending in .inv.")],
     overwrite: OverwriteOption = False,
     invariant_to: Annotated[
         str | None,
         typer.Option(help="What does not matter, as in `invariance transformations`. Default: rotations:16."),
     ] = None,
-    unlabelled: Annotated[
-        int | None, typer.Option(help="The value of mask pixels without a label. Default: all pixels are labelled.")
-    ] = None,
+    unlabelled: UnlabelledOption = None,
     patch_size: Annotated[
         str | None,
         typer.Option(
@@ -55,10 +64,7 @@ def run(
         int | None,
         typer.Option(min=1, help="Number of rounds; each uses the predictions of the previous one. Default: 2."),
     ] = None,
-    max_classes: Annotated[
-        int | None,
-        typer.Option(min=2, help="Maximum number of values in the masks; more are probably a mistake. Default: 32."),
-    ] = None,
+    max_classes: MaxClassesOption = None,
     scale: FitScaleOption = Scale.DTYPE,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
@@ -66,10 +72,9 @@ def run(
     """Learn to label every pixel from images in which some or all pixels are labelled."""
     path = claim_file(output, MODEL, overwrite, [images, masks])
 
-    from invariance.images import read_mask_folder, read_masked_stack
     from invariance.models import save
     from invariance.segmentation import JungleSegmenter
-    from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
+    from invariance.segmentation.plan import plan_pixels
     from invariance.transformations.parsing import parse_transformations
 
     settings = {
@@ -84,20 +89,32 @@ def run(
     if patch_size is not None:
         chosen["patch_size"] = _read_patch_size(patch_size)
     segmenter = JungleSegmenter(random_state=seed, **chosen)
-    data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
-    report_skipped(data.skipped)
-    _check_channels(data)
-    for image_path, mask in zip(data.paths, data.masks, strict=True):
-        classes = find_classes([mask], unlabelled)
-        check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
+    data = read_masked(images, masks, unlabelled, max_classes)
     started = time.perf_counter()
     segmenter.fit(data.images, data.masks)
     seconds = time.perf_counter() - started
     save(segmenter, path)
     for label, count in zip(segmenter.classes_, segmenter.n_labelled_, strict=True):
         say(f"class {label!s:<6}{count:>12,} labelled pixels")
+    for part in plan_pixels(chosen.get("transformations")):
+        default = "" if invariant_to else ", by default"
+        say(f"Ignores {part.text} ({part.treatment}{default}). {part.sentence}")
     say(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
     say(f"Model: {path.resolve()}")
+
+
+def read_masked(images: Path, masks: Path, unlabelled: int | None, max_classes: int | None) -> "MaskedImages":
+    """Read images and masks; refuse different numbers of channels and implausible classes, naming the file."""
+    from invariance.images import read_mask_folder, read_masked_stack
+    from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
+
+    data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
+    report_skipped(data.skipped)
+    _check_channels(data)
+    for image_path, mask in zip(data.paths, data.masks, strict=True):
+        classes = find_classes([mask], unlabelled)
+        check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
+    return data
 
 
 def _read_patch_size(text: str) -> int | None:

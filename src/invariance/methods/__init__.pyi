@@ -15,6 +15,9 @@ from .method import Method as Method
 from .method import PartPlan as PartPlan
 from .method import Plan as Plan
 from .method import Treatment as Treatment
+from .pixel_advice import advise_pixels as advise_pixels
+from .pixel_findings import PixelAdvice as PixelAdvice
+from .pixel_findings import PixelFinding as PixelFinding
 from .preparation import Facts as Facts
 from .preparation import ImageFolder as ImageFolder
 from .preparation import learn_facts as learn_facts

@@ -14,6 +14,7 @@ from .jungle_figures import growth_figure as growth_figure
 from .jungle_figures import winners_figure as winners_figure
 from .jungle_graph import jungle_figure as jungle_figure
 from .members import describe_member as describe_member
+from .pixel_advice_figures import pixel_advice_figure as pixel_advice_figure
 from .profile_figures import profile_figure as profile_figure
 from .report import Report as Report
 from .report import software_versions as software_versions
