@@ -5,9 +5,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
 from sklearn.model_selection import StratifiedGroupKFold
 
+from invariance.segmentation.observations import number_strokes
 from invariance.segmentation.sampling import Pixels
 
 # The parts that are held out as a whole are small enough that every class occurs in this many, if there is a way.
@@ -16,7 +16,6 @@ ENOUGH_PARTS = 4
 SQUARES = (64, 32, 16)
 MAX_TRIES = 50
 NO_LABEL = -1
-EIGHT_NEIGHBOURS = np.ones((3, 3), bool)
 
 
 class Parts(NamedTuple):
@@ -59,7 +58,7 @@ def hold_together(masks: list[np.ndarray], pixels: Pixels, classes: np.ndarray, 
     """
     ways: list[tuple[str, Callable[[], np.ndarray]]] = [("images", lambda: pixels.image)]
     if has_strokes:
-        ways.append(("strokes", partial(_number_strokes, masks, pixels)))
+        ways.append(("strokes", partial(number_strokes, [mask != NO_LABEL for mask in masks], pixels)))
     ways += [(f"squares of {side} pixels", partial(_number_squares, pixels, side)) for side in SQUARES]
     divided = [Parts(unit, number()) for unit, number in ways]
     for enough in range(ENOUGH_PARTS, 1, -1):
@@ -122,18 +121,6 @@ def _thin(places: np.ndarray, codes: np.ndarray, n_kept: int, rng) -> np.ndarray
         own = places[codes[places] == code]
         parts.append(rng.choice(own, max(1, round(n_kept * len(own) / len(places))), replace=False))
     return np.sort(np.concatenate(parts))
-
-
-def _number_strokes(masks: list[np.ndarray], pixels: Pixels) -> np.ndarray:
-    """Number the connected regions (n,) of one class."""
-    numbers, n_before = np.empty(len(pixels.codes), np.int64), 0
-    for index, places in pixels.by_image():
-        for code in np.unique(pixels.codes[places]):
-            strokes, n_strokes = ndimage.label(masks[index] == code, EIGHT_NEIGHBOURS)
-            own = places[pixels.codes[places] == code]
-            numbers[own] = n_before + strokes[pixels.rows[own], pixels.cols[own]]
-            n_before += n_strokes
-    return numbers
 
 
 def _number_squares(pixels: Pixels, side: int) -> np.ndarray:

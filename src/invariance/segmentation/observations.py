@@ -37,8 +37,13 @@ def group_pixels(masks: list[np.ndarray], classes: np.ndarray, pixels: Pixels) -
     """
     if len(np.unique(pixels.image)) >= MIN_IMAGES:
         return np.unique(pixels.image, return_inverse=True)[1].ravel()
+    return number_strokes([np.isin(mask, classes) for mask in masks], pixels)
+
+
+def number_strokes(are_labelled: list[np.ndarray], pixels: Pixels) -> np.ndarray:
+    """Number the stroke (n,) of every pixel from 0, given which pixels (h, w) of every image are labelled."""
     keys = [
-        np.column_stack([np.full(len(places), index), _find_strokes(np.isin(masks[index], classes), pixels, places)])
+        np.column_stack([np.full(len(places), index), _find_strokes(are_labelled[index], pixels, places)])
         for index, places in pixels.by_image()
     ]
     return np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()
