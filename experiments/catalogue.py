@@ -27,6 +27,7 @@ SCRIBBLES = (
     "Seconds are those of training, and in tables of calibration errors those of labelling one image. Tools whose "
     "package is not installed are left out."
 )
+DRAWS_COUNT = "a run has three draws, which count one by one"
 BETTER_THAN_FOREST, BETTER_THAN_UNET = (
     tuple(
         Claim(f"{marks} in one image: the segmenter is better than {peer}", f"{marks}, 1 - F in %", "segmenter", row,
@@ -110,13 +111,14 @@ JUNGLES = (
         "Every pixel of six sections, after training on 10, 40 and 160 discs of 11 pixels, or strokes of a hand, in "
         "one section; compared with other tools for pixels, and with a small U-Net after 20, 50 and 100 s.",
         ("isbi2012",), reproductions.scribbles, 3, 200, dependence=SAME_SECTIONS, units=DRAWS_OF_MARKS,
+        why_fewer=DRAWS_COUNT,
         differs=f"A run is one draw in each of the sections 0, 8 and 16, and has three figures. {SCRIBBLES}",
         claims=(*BETTER_THAN_FOREST, *BETTER_THAN_UNET),
     ),
     Experiment(
         "scribbles_cells", "Laptev15", "beyond the paper",
         "The marks and methods of `scribbles` on generated cells: an image for training, two others for testing.",
-        ("membranes",), reproductions.scribbles_cells, 3, 120, units=DRAWS_OF_MARKS,
+        ("membranes",), reproductions.scribbles_cells, 3, 120, units=DRAWS_OF_MARKS, why_fewer=DRAWS_COUNT,
         differs=f"A run generates three times three images, and has three figures. {SCRIBBLES}",
         claims=(*BETTER_THAN_FOREST, *BETTER_THAN_UNET),
     ),
