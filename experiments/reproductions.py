@@ -77,9 +77,18 @@ def isbi_unet(runs: int, seed: int, is_quick: bool) -> Found:
     return found._replace(plots=[Plot("ISBI 2012", "training seconds of the U-Net", errors.title, curves, True)])
 
 
-def isbi_scribbles_unet(runs: int, seed: int, is_quick: bool) -> Found:
-    """Membranes, every pixel, from a few marked discs of one section, against a U-Net."""
-    return _isbi("scribbles", runs, seed, is_quick, ("pixel forest", "jungles"), unet=True)
+def scribbles(runs: int, seed: int, is_quick: bool) -> Found:
+    """Membranes, every pixel, from a few discs and strokes of one section, against other tools and a U-Net."""
+    from experiments import scribbles as module
+
+    return module.run(module.isbi_images, runs, seed, is_quick)
+
+
+def scribbles_cells(runs: int, seed: int, is_quick: bool) -> Found:
+    """Generated cells, every pixel, from a few discs and strokes of one image, against other tools and a U-Net."""
+    from experiments import scribbles as module
+
+    return module.run(module.cell_images, runs, seed, is_quick)
 
 
 def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str], unet: bool = False) -> Found:

@@ -1,4 +1,4 @@
 """Other methods that label every pixel, for comparison in the same run.
 
-Both peers take grey images (h, w) and masks (h, w) of 0, 1 and -1 (unlabelled), and give the probability of class 1.
+All take grey images (h, w) and masks (h, w) of 0, 1 and -1 (unlabelled), and give the probability of class 1.
 """

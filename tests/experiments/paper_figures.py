@@ -140,6 +140,8 @@ ON_OTHER_DATA = {
     "isbi_sections",
     "isbi_few",
     "isbi_scribbles",
+    "scribbles",
+    "scribbles_cells",
     "graz02",
     "graz02_8000",
     "graz02_windows",

@@ -30,6 +30,7 @@ from experiments import (
     rotated_images,
     rotation_distributions,
     sample_complexity,
+    scribbles,
     tangent_digits,
     tangent_faces,
     tangent_images,
@@ -132,6 +133,33 @@ def pixels(stage):
     scores = SimpleNamespace(cell_f=0.5, v_rand=0.5, v_info=0.5)
     stage.set(pixel_runs, segmentation_scores=lambda *_, **__: scores)
     stage.set(isbi2012, warm_up=lambda data: None, METHODS={row: train(row) for row in isbi2012.METHODS})
+
+
+def marks(stage):
+    data = make_membranes(24, (48, 48), random_state=0)
+
+    def train(row):
+        def learn(image, mask, seed):
+            stage.note(row, image, mask)
+            return lambda image: np.clip(1 - image, 0, 1)
+
+        return learn
+
+    def train_unet(images, masks, seconds, *, checkpoints, random_state, on_checkpoint):
+        stage.note("U-Net", *images, *masks)
+        for moment in checkpoints:
+            on_checkpoint(moment, lambda image: np.clip(1 - image, 0, 1))
+
+    stage.set(
+        scribbles,
+        load_isbi2012=lambda: data,
+        FULL=scribbles.FULL._replace(side=96, n_test_cells=1),
+        METHODS={row: train(row) for row in scribbles.METHODS},
+        warm_up=lambda methods, images: methods,
+        has_torch=lambda: True,
+        segmentation_scores=lambda *_, **__: SimpleNamespace(cell_f=0.5),
+        load_unet=lambda: train_unet,
+    )
 
 
 def mnist(stage):
@@ -421,6 +449,7 @@ ARRANGEMENTS = {
     "yale_faces": yale,
     "isbi_patches": patches,
     **dict.fromkeys(("isbi_sections", "isbi_few", "isbi_scribbles"), pixels),
+    **dict.fromkeys(("scribbles", "scribbles_cells"), marks),
     "mnist_digits": mnist,
     **dict.fromkeys((name for name in EXPERIMENTS if name.startswith("graz02")), photographs),
     "word_maps": maps,

@@ -89,6 +89,7 @@ DEFAULT_RUNS = {
     **dict.fromkeys(("graz02_features", "graz02_trials", "graz02_pruning", "graz02_votes", "graz02_descriptors"), 5),
     "all_methods_textures": 4,
     **dict.fromkeys(("tangent_digits_1000", "word_maps", "flowers17", "isbi_patches", "isbi_scribbles"), 3),
+    **dict.fromkeys(("scribbles", "scribbles_cells"), 3),
     **dict.fromkeys(("isbi_sections", "isbi_few", "graz02_8000"), 2),
     "caltech_objects": 1,
 }

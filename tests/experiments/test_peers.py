@@ -6,10 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from scipy.special import comb
+from skimage.future import TrainableSegmenter
+from sklearn.base import clone
 
 from experiments.isbi_patches import one_minus_f
 from experiments.peers.pixel_forest import PixelForest, check_labelled
+from experiments.peers.trainable_segmenter import SkimageSegmenter
 from invariance.datasets import load_isbi2012
 
 needs_data = pytest.mark.skipif("INVARIANCE_DATA" not in os.environ, reason="INVARIANCE_DATA is not set")
@@ -91,11 +95,50 @@ def test_the_forest_finds_membranes():
     assert one_minus_f(forest.predict_proba(data.images[20]).ravel(), labels[20].ravel()) < 10
 
 
-def test_without_torch_the_cure_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "experiments.peers.unet", raising=False)
+@pytest.mark.parametrize(
+    ("package", "peer"), [("torch", "unet"), ("fastfilters2", "fast_filters"), ("apoc", "apoc_pixels")]
+)
+def test_without_its_package_the_cure_of_a_peer_is_named(package, peer, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"experiments.peers.{peer}", raising=False)
     with pytest.raises(ImportError, match=r"pip install '\.\[bench\]'"):
-        importlib.import_module("experiments.peers.unet")
+        importlib.import_module(f"experiments.peers.{peer}")
+
+
+def test_the_tool_of_scikit_image_is_what_its_own_fit_makes_of_one_image():
+    [image], [mask] = (some[:1] for some in make_scribbled())
+    ours = SkimageSegmenter().fit([image], [mask])
+    theirs = TrainableSegmenter(clone(ours.segmenter_.clf))
+    theirs.fit(image, mask + 1)
+    assert np.array_equal(ours.predict_proba(image) > 0.5, theirs.predict(image) == 2)
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "name"),
+    [
+        ("skimage", "trainable_segmenter", "SkimageSegmenter"),
+        ("fastfilters2", "fast_filters", "FastFiltersForest"),
+        ("apoc", "apoc_pixels", "ApocPixels"),
+    ],
+)
+def test_other_tools_learn_from_scribbles_on_images_of_different_sizes(package, module, name):
+    pytest.importorskip(package)
+    model = getattr(importlib.import_module(f"experiments.peers.{module}"), name)()
+    images, masks = make_scribbled()
+    assert model.fit([*images, np.zeros((20, 20))], [*masks, np.full((20, 20), -1)]) is model
+    assert error_of(model.predict_proba) < 0.06
+
+
+def test_fast_filters_of_a_small_image_are_those_of_its_mirrored_continuation():
+    pytest.importorskip("fastfilters2")
+    fast_filters = importlib.import_module("experiments.peers.fast_filters")
+    image = np.random.default_rng(0).random((50, 70)).astype(np.float32)
+    features = fast_filters.describe_pixels(image)
+    assert features.shape == (50, 70, 43)
+    assert np.array_equal(features[..., 0], image)
+    for number, width in enumerate(fast_filters.WIDTHS[:4]):
+        smoothed = gaussian_filter(image, width, mode="mirror", truncate=4)
+        np.testing.assert_allclose(features[..., 1 + 7 * number], smoothed, atol=2e-3)
 
 
 def test_the_unet_learns_from_scribbles_on_images_of_different_sizes(unet):

@@ -118,6 +118,8 @@ def test_what_may_change_a_figure_changes_the_source(copied, edit, package, path
         ("tangent_faces", "tangents/_jit.py", "def remove_joint_span("),
         ("isbi_sections", "segmentation/rounds.py", "def fit_rounds("),
         ("isbi_scribbles", "segmentation/scores.py", "def segmentation_scores("),
+        ("scribbles", "segmentation/rounds.py", "def fit_rounds("),
+        ("scribbles_cells", "datasets/membranes.py", "def make_membranes("),
         ("mnist_digits", "jungles/merging.py", "def "),
         ("isbi_patches", "transformations/resampling.py", "def "),
     ],

@@ -12,10 +12,11 @@ from experiments.results import is_outdated
 from tests.experiments import paper_figures
 from tests.experiments.staging import ARRANGEMENTS, Stage
 
-NEED_TORCH = {"isbi_unet", "isbi_scribbles_unet"}
+NEED_TORCH = {"isbi_unet"}
 RESULTS = read_results()
-# Fits of one row in one run, where it is not one: of one and of three sections; of discs in three sections, by number.
-FITS_PER_RUN = {"isbi_few": 2, "isbi_scribbles": 9, "all_methods": 3}
+# Fits of one row in one run, where it is not one: of one and of three sections; of discs in three sections, by number;
+# of discs and of strokes in three images, by number.
+FITS_PER_RUN = {"isbi_few": 2, "isbi_scribbles": 9, "scribbles": 18, "scribbles_cells": 18, "all_methods": 3}
 
 
 @pytest.fixture(params=sorted(ARRANGEMENTS))

@@ -109,7 +109,10 @@ def test_runs_that_share_their_training_data_show_no_lead():
     assert verdict_on_leads(-leads, has_independent_runs=False) == "not reached"
 
 
-@pytest.mark.parametrize("name", ["isbi_patches", "isbi_scribbles", "isbi_sections", "isbi_few", "learned_weights"])
+SHARED_DATA = ("isbi_patches", "isbi_scribbles", "isbi_sections", "isbi_few", "scribbles", "learned_weights")
+
+
+@pytest.mark.parametrize("name", SHARED_DATA)
 def test_experiments_whose_runs_share_data_say_so(name):
     experiment = EXPERIMENTS[name]
     assert not experiment.has_independent_runs
