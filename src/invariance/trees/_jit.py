@@ -266,3 +266,38 @@ def follow_nodes(rows, leaves, roots, feature, threshold, following):
                     is_moving = True
         for tree in range(len(roots)):
             leaves[i, tree] = -1 - feature[places[tree]]
+
+
+# Columns routed together by masks, so that their masks and features stay in the fastest cache.
+GROUP = 256
+# Position of the single set bit of x: DE_BRUIJN[(x * 0x03F79D71B4CB0A89 mod 2^64) >> 58].
+DE_BRUIJN = np.empty(64, np.int64)
+for _place in range(64):
+    DE_BRUIJN[((1 << _place) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _place
+
+
+@compiled
+def add_shares(columns, first_test, feature, threshold, kept, first_leaf, shares, sums):
+    """Add to sums (n, K) the class shares of the leaf that every column of columns (d, n) reaches in every tree.
+
+    Paths are not followed: the leaves of a tree are bits, from left to right, and every test that sends a column to the
+    right clears the bits of the leaves on its left; the lowest remaining bit is the leaf. All columns do the same work,
+    so that the compiler can vectorise it. `kept` (n_tests,) of the leaves that remain is uint32 or uint64, whichever
+    has a bit per leaf.
+    """
+    leaves = np.empty(GROUP, kept.dtype)
+    none = np.zeros(1, kept.dtype)[0]
+    everything = ~none
+    for start in range(0, columns.shape[1], GROUP):
+        stop = min(start + GROUP, columns.shape[1])
+        for tree in range(len(first_leaf)):
+            leaves[:] = everything
+            for test in range(first_test[tree], first_test[tree + 1]):
+                values, limit, rest = columns[feature[test], start:stop], threshold[test], kept[test]
+                for i in range(stop - start):
+                    leaves[i] &= rest if values[i] > limit else everything
+            for i in range(stop - start):
+                lowest = np.uint64(leaves[i] & (none - leaves[i]))
+                place = first_leaf[tree] + DE_BRUIJN[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
+                for k in range(shares.shape[1]):
+                    sums[start + i, k] += shares[place, k]

@@ -1,0 +1,133 @@
+"""Extremely randomized trees as a classifier: the mean of the class shares of the leaves that a sample reaches."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from invariance._core import loaded
+from invariance._core.checks import check_count
+from invariance._core.randomness import make_rng, spawn_rngs
+from invariance.trees import _jit
+from invariance.trees.forest import class_shares, find_leaves, grow_forest
+from invariance.trees.growing import Growth
+from invariance.trees.masks import MAX_LEAVES, MaskedTrees, mask_trees
+from invariance.trees.tree import Tree
+
+
+class TreesClassifier(ClassifierMixin, BaseEstimator):
+    """Classify samples by many small, extremely randomized trees.
+
+    Every tree is grown from all samples: of a few random tests per node the best is kept, the node of largest gain is
+    split next, until there are `max_leaves`.
+
+    Parameters
+    ----------
+    n_trees : int, default=200
+        Number of trees.
+    max_leaves : int, default=64
+        Maximum number of leaves per tree, at most 64.
+    max_trials : int or None, default=None
+        Number of random tests per node; None means the square root of the number of features.
+    n_jobs : int or None, default=None
+        Number of parallel jobs; it does not change the result.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed for reproducible results.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    trees_ : list of Tree
+        The trees.
+    shares_ : ndarray of shape (n_leaves, n_classes), float32
+        The share of every class among the samples of every leaf, over all trees.
+    """
+
+    def __init__(self, n_trees=200, max_leaves=64, max_trials=None, n_jobs=None, random_state=None):
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
+        self.max_trials = max_trials
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "TreesClassifier":
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        self : TreesClassifier
+            The fitted classifier.
+        """
+        n_trees = check_count("n_trees", self.n_trees)
+        max_leaves = check_count("max_leaves", self.max_leaves, at_least=2, at_most=MAX_LEAVES)
+        X, y = validate_data(self, X, y, dtype=np.float32, order="C")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        n_default = max(1, round(X.shape[1] ** 0.5))
+        max_trials = n_default if self.max_trials is None else check_count("max_trials", self.max_trials)
+        growth = Growth(max_trials, 1.0, "uniform", max_leaves, pruning="during")
+        self.trees_ = grow_forest(X, codes, growth, spawn_rngs(make_rng(self.random_state), n_trees), self.n_jobs)
+        leaves = find_leaves(self.trees_, X, self.n_jobs)
+        n_leaves = sum(tree.n_leaves for tree in self.trees_)
+        self.shares_ = class_shares(leaves, codes, n_leaves, len(self.classes_)).astype(np.float32)
+        self.__dict__.pop("_kept_masks", None)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class of every sample of X (n_samples, n_features)."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the class probabilities (n_samples, n_classes) float32 of X (n_samples, n_features)."""
+        check_is_fitted(self)
+        return self.predict_columns(validate_data(self, X, reset=False, dtype=np.float32).T)
+
+    def predict_columns(self, features: np.ndarray) -> np.ndarray:
+        """Predict probabilities (n, K) float32 of samples that are the columns of features (F, n) float32."""
+        masks = self._masks()
+        sums = np.zeros((features.shape[1], len(self.classes_)), np.float32)
+        _jit.add_shares(np.ascontiguousarray(features, np.float32), *masks[:-1], self.shares_[masks.order], sums)
+        return sums / np.float32(len(self.trees_))
+
+    def check_loaded(self) -> None:
+        """Raise ValueError if the trees, read from a file, and their shares do not go together."""
+        loaded.check_values(self, n_jobs=loaded.JOBS)
+        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_"):
+            return
+        loaded.check_values(
+            self,
+            classes_=loaded.labels(),
+            n_features_in_=loaded.whole(1),
+            trees_=loaded.list_of(loaded.instance(Tree), at_least=1),
+        )
+        for tree in self.trees_:
+            tree.check_loaded()
+            if tree.n_leaves > MAX_LEAVES or tree.feature.max() >= self.n_features_in_:
+                raise ValueError(
+                    f"a tree of a TreesClassifier must have at most {MAX_LEAVES} leaves and test one of "
+                    f"{self.n_features_in_} features; got {tree.n_leaves} and feature {tree.feature.max()}."
+                )
+        n_leaves = sum(tree.n_leaves for tree in self.trees_)
+        loaded.check_values(self, shares_=loaded.array((n_leaves, len(self.classes_)), np.float32, 0, 1, contiguous=True))
+
+    def __getstate__(self):
+        """Leave out what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_masks"}
+
+    def _masks(self) -> MaskedTrees:
+        kept = self.__dict__.get("_kept_masks")
+        if kept is None:
+            kept = self._kept_masks = mask_trees(self.trees_)
+        return kept
