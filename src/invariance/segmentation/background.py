@@ -1,9 +1,9 @@
-"""Work on one background thread: the newest job only, cancelled when a newer one comes, failures kept for the caller."""
+"""Work on one background thread: the newest job only; a newer one cancels it, and failures wait for the caller."""
 
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 
 class Cancelled(Exception):
@@ -37,6 +37,7 @@ class _State:
         self.changed = threading.Condition()
         self.thread: threading.Thread | None = None
         self.pending: Job | None = None
+        self.name: Hashable = None  # of the newest job that is pending or runs
         self.due = 0.0
         self.token = Token()
         self.failure: Exception | None = None
@@ -47,7 +48,7 @@ class _State:
                 while self.pending is not None and (left := self.due - time.monotonic()) > 0:
                     self.changed.wait(left)
                 if self.pending is None:
-                    self.thread = None
+                    self.thread = self.name = None
                     self.changed.notify_all()
                     return
                 job, self.pending = self.pending, None
@@ -64,7 +65,7 @@ class _State:
 
     def stop(self) -> None:
         with self.changed:
-            self.pending = None
+            self.pending = self.name = None
             self.token.cancel()
             self.changed.notify_all()
             thread = self.thread
@@ -75,20 +76,27 @@ class _State:
 class Background:
     """Runs the newest of the jobs it is given.
 
-    A job that still runs at the end of the interpreter is cancelled and waited for: threads that are in compiled code at
-    that moment would abort the process.
+    A job that still runs at the end of the interpreter is cancelled and waited for: threads that are in compiled code
+    at that moment would abort the process.
     """
 
     def __init__(self) -> None:
         self._state = _State()
         self._stop = weakref.finalize(self, self._state.stop)
 
-    def start(self, job: Job, delay: float = 0.0) -> None:
-        """Run a job instead of all earlier ones, after a number of seconds in which no newer one came."""
+    def start(self, job: Job, delay: float = 0.0, name: Hashable = None) -> None:
+        """Run a job instead of all earlier ones, after a number of seconds in which no newer one came.
+
+        Nothing happens if the newest job has the same name, unless None, and was not cancelled.
+        """
         state = self._state
         with state.changed:
+            if name is not None and state.name == name:
+                state.due = min(state.due, time.monotonic() + delay)
+                state.changed.notify_all()
+                return
             state.token.cancel()
-            state.pending, state.due = job, time.monotonic() + delay
+            state.name, state.pending, state.due = name, job, time.monotonic() + delay
             if state.thread is None:
                 state.thread = threading.Thread(target=state.run, name="invariance-live", daemon=True)
                 state.thread.start()
@@ -97,7 +105,7 @@ class Background:
     def cancel(self) -> None:
         """Give up all jobs, without waiting for the one that runs."""
         with self._state.changed:
-            self._state.pending = None
+            self._state.pending = self._state.name = None
             self._state.token.cancel()
             self._state.changed.notify_all()
 

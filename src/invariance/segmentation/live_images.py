@@ -1,4 +1,4 @@
-"""Images of any size as the live engine reads them: tile by tile, at full or lower resolution, or one region at a time."""
+"""Images of any size as the live engine reads them: in tiles, at full or lower resolution, or in regions."""
 
 from typing import Any
 
@@ -32,7 +32,9 @@ class SampledImage(StandardImage):
         height, width, _ = self.shape
         n_rows = min(max(N_SAMPLED_PIXELS // width, MIN_SAMPLED_ROWS), height)
         chosen = np.linspace(0, height - 1, n_rows).astype(int).tolist()
-        sample = StandardImage(np.concatenate([self._floats((slice(row, row + 1), slice(None))) for row in chosen]), True)
+        sample = StandardImage(
+            np.concatenate([self._floats((slice(row, row + 1), slice(None))) for row in chosen]), True
+        )
         return sample.mean, sample.deviation
 
 
@@ -60,9 +62,7 @@ class Decimated:
         self.shape = (-(-height // step), -(-width // step), n_channels)
 
     def __getitem__(self, place: tuple[slice, slice]) -> np.ndarray:
-        rows, cols = (
-            slice(part.start * self._step, (part.stop - 1) * self._step + 1, self._step) for part in place
-        )
+        rows, cols = (slice(part.start * self._step, (part.stop - 1) * self._step + 1, self._step) for part in place)
         return self._image[rows, cols]
 
 

@@ -1,7 +1,7 @@
 """The rows that an instant model learns from: features of some pixels of every stroke, computed once and kept.
 
-A long stroke is not worth more than a short one: at most some hundred of its pixels are taken, in an order drawn from the
-seed and its place in the history. If a stroke loses pixels to a later one, the next in that order take their place.
+A long stroke is not worth more than a short one: at most some hundred of its pixels are taken, in an order drawn from
+the seed and its place in the history. If a stroke loses pixels to a later one, the next in that order take their place.
 """
 
 from collections.abc import Callable

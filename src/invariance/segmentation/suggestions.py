@@ -39,9 +39,7 @@ def measure_uncertainty(probabilities: np.ndarray) -> np.ndarray:
     return cv2.blur(1 - (ranked[..., -1] - ranked[..., -2]), (SMOOTHING, SMOOTHING), borderType=cv2.BORDER_REFLECT)
 
 
-def choose_places(
-    maps: list[tuple[int, Tile, np.ndarray]], painted: list[Painted], n_places: int
-) -> list[Suggestion]:
+def choose_places(maps: list[tuple[int, Tile, np.ndarray]], painted: list[Painted], n_places: int) -> list[Suggestion]:
     """Choose the least sure places one after the other, each far from strokes and from those chosen before.
 
     Parameters

@@ -78,6 +78,12 @@ class TileStore:
         with self._changed:
             self._drop(key)
 
+    def clear(self) -> None:
+        """Forget all arrays."""
+        with self._changed:
+            self._arrays.clear()
+            self._nbytes = 0
+
     def prefer(self, keys: set[Hashable]) -> None:
         """Set the keys whose arrays are dropped only after all others."""
         with self._changed:

@@ -107,6 +107,4 @@ def tiles_of(view: View, shape: tuple[int, ...]) -> list[Tile]:
 
 def full_size(tile: Tile, step: int, shape: tuple[int, ...]) -> Tile:
     """Return the pixels of an image that a tile of lower resolution shows."""
-    return Tile(
-        tile.top * step, min(tile.bottom * step, shape[0]), tile.left * step, min(tile.right * step, shape[1])
-    )
+    return Tile(tile.top * step, min(tile.bottom * step, shape[0]), tile.left * step, min(tile.right * step, shape[1]))
