@@ -35,12 +35,15 @@ class Rows(NamedTuple):
         Their labels.
     strokes, images : ndarray of shape (n,)
         The place of their stroke in the history, and the index of their image.
+    places : ndarray of shape (n, 2)
+        Row and column of their pixels, at full resolution.
     """
 
     features: np.ndarray
     labels: np.ndarray
     strokes: np.ndarray
     images: np.ndarray
+    places: np.ndarray
 
 
 class _Kept(NamedTuple):
@@ -49,6 +52,11 @@ class _Kept(NamedTuple):
     painted: Painted
     order: np.ndarray
     features: np.ndarray
+
+    def places(self, n_rows: int) -> np.ndarray:
+        """Return row and column of the first pixels."""
+        chosen, stroke = self.order[:n_rows], self.painted.stroke
+        return np.stack([stroke.rows[chosen], stroke.cols[chosen]], axis=1)
 
 
 class StrokeRows:
@@ -93,6 +101,7 @@ class StrokeRows:
             np.repeat([part.stroke.label for part in painted], counts),
             np.repeat([part.position for part in painted], counts),
             np.repeat([part.stroke.image for part in painted], counts),
+            np.concatenate([part.places(n_rows) for part in kept]),
         )
 
     def _find(self, painted: Painted) -> _Kept:
