@@ -5,12 +5,13 @@ import time
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from invariance.datasets import make_membranes
 from invariance.segmentation import JungleSegmenter, LiveSegmenter, View, brush_pixels, live_images, refinement
 from invariance.segmentation.background import Background
 from invariance.segmentation.description import BANK_ALONE, TILE_SIDE
-from invariance.segmentation.refinement import Refiner, choose_blocks, count_for_filters
+from invariance.segmentation.refinement import Refiner, choose_blocks, count_for_filters, pick_pixels
 from invariance.segmentation.stroke_rows import MAX_ROWS_PER_STROKE
 from invariance.segmentation.strokes import Strokes, make_stroke
 from invariance.segmentation.tiles import Tile
@@ -663,11 +664,26 @@ def test_going_on_from_an_exported_model():
     ).mean() - 0.05
 
 
-def test_of_large_images_blocks_with_strokes_are_used(monkeypatch):
+def test_of_a_long_stroke_some_connected_pixels_are_learned_from():
+    strokes, shape = Strokes(), (5000, 5000)
+    strokes.add(make_stroke(0, shape, *brush_pixels([[100, 100], [1500, 100]], 12, shape), 1))
+    strokes.add(make_stroke(0, shape, *brush_pixels([[600, 300], [640, 300]], 3, shape), 2))
+    strokes.add(make_stroke(0, shape, *brush_pixels([[600, 290], [600, 310]], 1, shape), None))
+    long, short = (pick_pixels(part, 0) for part in strokes.painted())
+    assert len(short.rows) == strokes.painted()[1].owned.sum()
+    assert 300 < len(long.rows) <= 16 * 49
+    assert np.ptp(long.rows) > 500
+    canvas = np.zeros(shape, np.uint8)
+    canvas[long.rows, long.cols] = 1
+    assert ndimage.label(canvas, np.ones((3, 3)))[1] <= 16
+    np.testing.assert_array_equal(pick_pixels(strokes.painted()[0], 0).rows, long.rows)
+
+
+def test_of_large_images_blocks_with_strokes_are_used():
     strokes, shape = Strokes(), (40_000, 40_000)
     for number in range(30):
         strokes.add(make_stroke(0, shape, [1300 * number], [1300 * number], 5 if number == 0 else number % 2))
-    blocks = choose_blocks(strokes.painted(), [shape])
+    blocks = choose_blocks([pick_pixels(part, 0) for part in strokes.painted()], [shape])
     assert blocks == sorted(set(blocks))
     n_pixels = sum(tile.shape[0] * tile.shape[1] for _, tile in blocks)
     assert n_pixels <= refinement.MAX_REGION_PIXELS

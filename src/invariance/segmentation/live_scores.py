@@ -8,11 +8,12 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from invariance._core.checks import check_choice
-from invariance.segmentation.sampling import MIN_IMAGES
 from invariance.segmentation.stroke_rows import Rows
 
 # Number of parts, each of which is predicted by a model fitted on the others.
 N_PARTS = 4
+# With so many images, whole images are held out by default.
+MIN_IMAGES = 4
 # Strokes with pixels in the same square of this side are beside each other.
 CELL_SIDE = 16
 # Never predicted, always learned from.

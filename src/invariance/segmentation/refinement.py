@@ -28,8 +28,8 @@ from invariance.transformations.sets import split_normalizing
 MAX_WHOLE_PIXELS = 1024 * 1024
 BLOCK_SIDE, BLOCK_MARGIN = 512, 64
 MAX_REGION_PIXELS = 4 * 1024 * 1024
-# Pixels per stroke.
-MAX_PIXELS_PER_STROKE = 1024
+# Of a stroke with more pixels, those in so many discs of this radius are used: about as many.
+MAX_PIXELS_PER_STROKE, N_DISCS, DISC_RADIUS = 1024, 16, 4
 # Filters of so many sets of strokes are kept.
 MAX_KEPT_FILTERS = 4
 
@@ -62,6 +62,15 @@ class RefinedModel:
         bottom, right = min(block.bottom + self._margin, height), min(block.right + self._margin, width)
         maps = self._runner.predict_proba(image[top:bottom, left:right])
         return maps[block.top - top : block.bottom - top, block.left - left : block.right - left].copy()
+
+
+class Picked(NamedTuple):
+    """The pixels of a stroke that are learned from, its image and its label."""
+
+    image: int
+    label: int
+    rows: np.ndarray
+    cols: np.ndarray
 
 
 class _Filters(NamedTuple):
@@ -127,16 +136,16 @@ class Refiner:
 
     def _cut(self, painted: list[Painted], images: list[StandardImage], token: Token, unlabelled: int):
         """Cut regions with strokes, (list of Region, list of masks)."""
+        picked = [pick_pixels(part, self._seed) for part in painted]
         regions, masks = [], []
-        pixels = [(part, choose_pixels(part, self._seed, MAX_PIXELS_PER_STROKE)) for part in painted]
-        for image, block in choose_blocks(painted, [image.shape for image in images]):
+        for image, block in choose_blocks(picked, [image.shape for image in images]):
             tile = _widen(block, images[image].shape)
-            mask: Any = np.full(tile.shape, unlabelled, np.int64)
-            for part, chosen in pixels:
-                if part.stroke.image == image:
-                    rows, cols = part.stroke.rows[chosen] - block.top, part.stroke.cols[chosen] - block.left
+            mask = np.full(tile.shape, unlabelled, np.int64)
+            for part in picked:
+                if part.image == image:
+                    rows, cols = part.rows - block.top, part.cols - block.left
                     inside = (rows >= 0) & (cols >= 0) & (rows < block.shape[0]) & (cols < block.shape[1])
-                    mask[rows[inside] + block.top - tile.top, cols[inside] + block.left - tile.left] = part.stroke.label
+                    mask[part.rows[inside] - tile.top, part.cols[inside] - tile.left] = part.label
             regions.append(Region(images[image], tile, token))
             masks.append(mask)
         return regions, masks
@@ -149,15 +158,30 @@ def count_for_filters(labels: np.ndarray) -> int:
     return max(power, int(firsts.max()) + 1)
 
 
-def choose_blocks(painted: list[Painted], shapes: list[tuple[int, ...]]) -> list[tuple[int, Tile]]:
+def pick_pixels(painted: Painted, seed: int) -> Picked:
+    """Pick the pixels of a stroke to learn from: all, or of a large stroke those near some of them.
+
+    Picked pixels stay connected, because the segmenter takes a connected region for one observation.
+    """
+    stroke = painted.stroke
+    rows, cols = stroke.rows[painted.owned], stroke.cols[painted.owned]
+    if len(rows) > MAX_PIXELS_PER_STROKE:
+        centres = choose_pixels(painted, seed, N_DISCS)
+        down, across = rows[:, None] - stroke.rows[centres], cols[:, None] - stroke.cols[centres]
+        near = (down * down + across * across <= DISC_RADIUS**2).any(axis=1)
+        rows, cols = rows[near], cols[near]
+    return Picked(stroke.image, int(stroke.label or 0), rows, cols)
+
+
+def choose_blocks(picked: list[Picked], shapes: list[tuple[int, ...]]) -> list[tuple[int, Tile]]:
     """Choose the parts of images to learn from: (index of an image, its part), in the order of images and rows."""
-    newest = painted[::-1]
-    firsts = set(np.unique([part.stroke.label for part in newest], return_index=True)[1].tolist())
+    newest = picked[::-1]
+    firsts = set(np.unique([part.label for part in newest], return_index=True)[1].tolist())
     chosen: set[tuple[int, Tile]] = set()
     n_pixels = 0
     # The newest stroke of every class is used in any case.
     for number in sorted(range(len(newest)), key=lambda number: number not in firsts):
-        image = newest[number].stroke.image
+        image = newest[number].image
         for block in _blocks_of(newest[number], shapes[image]):
             size = int(np.prod(_widen(block, shapes[image]).shape))
             if (image, block) not in chosen and (number in firsts or n_pixels + size <= MAX_REGION_PIXELS):
@@ -166,13 +190,13 @@ def choose_blocks(painted: list[Painted], shapes: list[tuple[int, ...]]) -> list
     return sorted(chosen)
 
 
-def _blocks_of(painted: Painted, shape: tuple[int, ...]) -> list[Tile]:
+def _blocks_of(picked: Picked, shape: tuple[int, ...]) -> list[Tile]:
     """List the blocks of an image in which a stroke has pixels; one with all of it if the image is small."""
     height, width = shape[:2]
     if height * width <= MAX_WHOLE_PIXELS:
         return [Tile(0, height, 0, width)]
-    rows, cols = painted.stroke.rows[painted.owned], painted.stroke.cols[painted.owned]
-    corners = np.unique(np.stack([rows // BLOCK_SIDE, cols // BLOCK_SIDE], axis=1), axis=0) * BLOCK_SIDE
+    squares = np.stack([picked.rows // BLOCK_SIDE, picked.cols // BLOCK_SIDE], axis=1)
+    corners = np.unique(squares, axis=0) * BLOCK_SIDE
     return [
         Tile(top, min(top + BLOCK_SIDE, height), left, min(left + BLOCK_SIDE, width)) for top, left in corners.tolist()
     ]
