@@ -307,6 +307,19 @@ def test_tiles_come_from_the_centre_outwards_and_cover_the_view_once():
     assert len(tiles) == 9
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_leaving_a_view_leaves_no_work_behind(n_jobs, recwarn):
+    live = make_live(n_jobs=n_jobs)
+    live.add_image(np.tile(IMAGE, (6, 7)))
+    paint(live)
+    live.update()
+    tiles = live.predict(View(0, 0, 0, 520, 520))
+    next(tiles)
+    del tiles
+    assert len(live._maps._latest) == 1
+    assert [str(warning.message) for warning in recwarn] == []
+
+
 def test_a_coarse_view_reads_a_bounded_part_of_a_large_image(monkeypatch):
     monkeypatch.setattr(live_images, "MAX_MEASURED_PIXELS", 1_000_000)
     monkeypatch.setattr(live_images, "N_SAMPLED_PIXELS", 50_000)

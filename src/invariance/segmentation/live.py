@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from invariance._core.checks import check_count, check_number
-from invariance._core.parallel import iterate_jobs, map_jobs
+from invariance._core.parallel import map_jobs
 from invariance._core.randomness import RandomState, make_rng
 from invariance.segmentation.description import TILE_SIDE
 from invariance.segmentation.inputs import check_image
@@ -232,13 +233,8 @@ class LiveSegmenter:
             Whole tiles of a fixed grid, 256 pixels per side.
         """
         view, places = self._places_of(view)
-        self._models.best(view.step)
-
-        def predict(place: Place) -> LiveTile:
-            model = self._models.best(view.step)
-            return self._tile_at(place, self._maps.predict(model, place), model)
-
-        return iterate_jobs(predict, places, self._n_jobs)
+        self._models.best(view.step)  # an error comes at once, not with the first tile
+        return self._predict(places)
 
     def recall(self, view: View) -> Iterator[LiveTile]:
         """Return the last predictions of a view, of any version, at once; tiles that are not kept are left out."""
@@ -392,6 +388,18 @@ class LiveSegmenter:
         view = check_view(view, self._shape_of(view.image))
         shape = self._maps.at_step(view.image, view.step).shape
         return view, [Place(view.image, view.step, tile) for tile in tiles_of(view, shape)]
+
+    def _predict(self, places: list[Place]) -> Iterator[LiveTile]:
+        """Yield predicted tiles: the first alone, so that it comes soon, then as many at a time as there are jobs."""
+
+        def predict(place: Place) -> LiveTile:
+            model = self._models.best(place.step)
+            return self._tile_at(place, self._maps.predict(model, place), model)
+
+        n_together = effective_n_jobs(self._n_jobs)
+        for start in (0, *range(1, len(places), n_together)):
+            # Nothing is left in work between two tiles: whoever looks elsewhere just stops asking.
+            yield from map_jobs(predict, places[start : start + n_together if start else 1], self._n_jobs)
 
     def _tile_at(self, place: Place, maps: np.ndarray, source: Source | Model) -> LiveTile:
         area = full_size(place.tile, place.step, self._maps.images[place.image].shape)

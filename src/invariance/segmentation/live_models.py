@@ -12,6 +12,9 @@ from invariance.segmentation.segmenter import JungleSegmenter
 from invariance.segmentation.strokes import Painted
 from invariance.trees.classifier import TreesClassifier
 
+# Leaves per tree: with 64, tiles take 1.7 times as long, and F on ISBI sections from 10 to 160 discs is the same.
+MAX_LEAVES = 32
+
 
 class LiveModels:
     """Fits and keeps the newest models; it is thread-safe.
@@ -51,7 +54,7 @@ class LiveModels:
 
     def make_classifier(self) -> TreesClassifier:
         """Make the unfitted classifier of an instant model."""
-        return TreesClassifier(self._n_trees, n_jobs=self._n_jobs, random_state=self._seed)
+        return TreesClassifier(self._n_trees, MAX_LEAVES, n_jobs=self._n_jobs, random_state=self._seed)
 
     def fit_instant(self, version: int, painted: list[Painted]) -> InstantModel:
         """Return the instant model of a version of the strokes, fitting it if it is not there."""
