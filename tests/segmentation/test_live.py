@@ -14,7 +14,8 @@ from invariance.segmentation.description import BANK_ALONE, TILE_SIDE
 from invariance.segmentation.refinement import Refiner, choose_blocks, count_for_filters, pick_pixels
 from invariance.segmentation.stroke_rows import MAX_ROWS_PER_STROKE
 from invariance.segmentation.strokes import Strokes, make_stroke
-from invariance.segmentation.tiles import Tile
+from invariance.segmentation.tiles import Tile, tiles
+from invariance.segmentation.views import draw_tiles
 from invariance.transformations import Illumination, Rotations
 
 DATA = make_membranes(2, (96, 80), random_state=0)
@@ -431,6 +432,15 @@ def test_suggestions_are_apart_from_each_other_and_from_strokes():
     assert {place.image for place in live.suggest(3, View(1, 0, 0, 96, 80))} == {1}
 
 
+def test_tiles_are_drawn_from_all_images_without_repetition():
+    shapes = [(300, 600, 1), (2, 2, 1), (256, 257, 1)]
+    everything = [(index, tile) for index, shape in enumerate(shapes) for tile in tiles(shape[0], shape[1], TILE_SIDE)]
+    assert draw_tiles(shapes, 99, np.random.default_rng(0)) == everything
+    some = draw_tiles(shapes, 5, np.random.default_rng(0))
+    assert len(set(some)) == 5
+    assert set(some) < set(everything)
+
+
 def test_the_least_sure_place_is_suggested():
     values = np.zeros((120, 120), np.float32)
     values[:, 60:] = 1
@@ -542,10 +552,13 @@ def test_failures_in_the_background_are_reported_once_and_not_lost(monkeypatch):
     live.update()
     live._models.wait(5)
     assert {stage for stage, _ in whole(live)[1]} == {"instant"}
-    live.add_stroke(0, [1], [1], 1)
-    live.update()
-    with pytest.raises(RuntimeError, match="the disk is gone"):
-        live.wait()
+    for call in (live.wait, live.export):  # which tries again
+        live.add_stroke(0, [1], [1], 1)
+        live.update()
+        with pytest.raises(RuntimeError, match="the disk is gone"):
+            call()
+        with pytest.raises(RuntimeError, match="the disk is gone"):
+            live.export()
 
 
 def test_refining_waits_for_a_pause_unless_it_is_waited_for():

@@ -18,7 +18,6 @@ from sklearn.base import clone
 from invariance._core.checks import check_count, check_number
 from invariance._core.parallel import map_jobs
 from invariance._core.randomness import RandomState, make_rng
-from invariance.segmentation.description import TILE_SIDE
 from invariance.segmentation.inputs import check_image
 from invariance.segmentation.instant import InstantModel, find_labels
 from invariance.segmentation.live_images import open_live
@@ -28,8 +27,7 @@ from invariance.segmentation.live_scores import LiveScores, score_rows
 from invariance.segmentation.segmenter import JungleSegmenter
 from invariance.segmentation.strokes import Strokes, make_stroke
 from invariance.segmentation.suggestions import Suggestion, choose_places, measure_uncertainty
-from invariance.segmentation.tiles import tiles
-from invariance.segmentation.views import LiveTile, View, check_view, full_size, tiles_of
+from invariance.segmentation.views import LiveTile, View, check_view, draw_tiles, full_size, tiles_of
 from invariance.transformations import TransformationSet
 
 # Features of one tile with one channel take 8 MB; a store with fewer of them would compute them again and again.
@@ -276,13 +274,9 @@ class LiveSegmenter:
         if view is not None:
             places = self._places_of(view._replace(step=1))[1]
         else:
-            places = [
-                Place(index, 1, tile)
-                for index, image in enumerate(list(self._maps.images))
-                for tile in tiles(image.shape[0], image.shape[1], TILE_SIDE)
-            ]
-            drawn = np.random.default_rng(self._seed).permutation(len(places))[:MAX_SUGGESTING_TILES]
-            places = [places[index] for index in np.sort(drawn)]
+            shapes = [image.shape for image in list(self._maps.images)]
+            drawn = draw_tiles(shapes, MAX_SUGGESTING_TILES, np.random.default_rng(self._seed))
+            places = [Place(image, 1, tile) for image, tile in drawn]
         maps = map_jobs(
             lambda place: (place.image, place.tile, measure_uncertainty(self._maps.predict(model, place))),
             places,
@@ -304,7 +298,7 @@ class LiveSegmenter:
         segmenter = self._models.refined(version)
         if segmenter is None:
             find_labels(painted)
-            self._models.refine(version, painted, delay=0)
+            self._models.refine(version, painted, retry=True)
             self.wait()
             segmenter = self._models.refined(version)
         if segmenter is None:

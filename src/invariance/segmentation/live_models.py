@@ -69,10 +69,11 @@ class LiveModels:
                 self._maps.prefer(painted)
         return model
 
-    def refine(self, version: int, painted: list[Painted], delay: float) -> None:
-        """Start to fit the refined model of a version, unless it is there, in work, or has failed."""
+    def refine(self, version: int, painted: list[Painted], delay: float = 0, retry: bool = False) -> None:
+        """Start to fit the refined model of a version, unless it is there, in work, or has failed and is not retried."""
         with self._lock:
-            if version == self._failed or (self._refined is not None and self._refined.version == version):
+            is_ready = self._refined is not None and self._refined.version == version
+            if is_ready or (version == self._failed and not retry):
                 return
         self._background.start(partial(self._fit_refined, version, painted), delay, name=version)
 

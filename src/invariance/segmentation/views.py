@@ -105,6 +105,18 @@ def tiles_of(view: View, shape: tuple[int, ...]) -> list[Tile]:
     )
 
 
+def draw_tiles(shapes: list[tuple[int, ...]], n_tiles: int, rng: np.random.Generator) -> list[tuple[int, Tile]]:
+    """Draw tiles of the grid from images of some shapes: (index of an image, tile), in the order of images and rows."""
+    sizes = [(-(-shape[0] // TILE_SIDE), -(-shape[1] // TILE_SIDE)) for shape in shapes]
+    ends = np.cumsum([rows * cols for rows, cols in sizes])
+    drawn = []
+    for number in np.sort(rng.choice(ends[-1], min(n_tiles, ends[-1]), replace=False)).tolist():
+        image = int(np.searchsorted(ends, number, side="right"))
+        row, col = divmod(number - int(ends[image]) + sizes[image][0] * sizes[image][1], sizes[image][1])
+        drawn.append((image, grid_tile(row * TILE_SIDE, col * TILE_SIDE, shapes[image])))
+    return drawn
+
+
 def full_size(tile: Tile, step: int, shape: tuple[int, ...]) -> Tile:
     """Return the pixels of an image that a tile of lower resolution shows."""
     return Tile(tile.top * step, min(tile.bottom * step, shape[0]), tile.left * step, min(tile.right * step, shape[1]))
