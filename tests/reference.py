@@ -318,6 +318,13 @@ def add_trees(features, first_test, feature, threshold, kept, first_leaf, value,
     return scores
 
 
+def fill_extremes(fixed, negated, turned):
+    """The largest and the smallest (k, n) of the four responses of every orbit, over all orbits."""
+    a, b, (c, d) = fixed, negated, turned
+    responses = np.stack([a + b + c, a - b + d, a + b - c, a - b - d])
+    return responses.max(axis=(0, 2)), responses.min(axis=(0, 2))
+
+
 def gaussian_weights(width, truncate):
     """The weights of a Gaussian at whole places, up to `truncate` widths from its middle; they add up to 1."""
     radius = int(truncate * width + 0.5)
@@ -365,6 +372,30 @@ def filter_bank_at(plane, row, col, widths, tensor_widths, truncate):
         small, large = np.linalg.eigvalsh(tensor)
         described += [large, small]
     return np.array(described)
+
+
+def central_differences(plane):
+    """Central differences along rows and along columns, of all pixels but those at the border."""
+    return (plane[2:, 1:-1] - plane[:-2, 1:-1]) / 2, (plane[1:-1, 2:] - plane[1:-1, :-2]) / 2
+
+
+def fill_derivatives(blurred, squares, width):
+    """Gradient, large and small eigenvalue of the Hessian, and deviation (h, w) of a blurred plane (h + 4, w + 4)."""
+    along_rows, along_cols = central_differences(np.asarray(blurred, np.float64))
+    gradient = width * np.hypot(along_rows, along_cols)[1:-1, 1:-1]
+    rows_rows, rows_cols = central_differences(along_rows)
+    _, cols_cols = central_differences(along_cols)
+    large, small = fill_eigenvalues(rows_rows, cols_cols, rows_cols)
+    variance = squares - np.square(blurred[2:-2, 2:-2], dtype=np.float64)
+    return gradient, width**2 * large, width**2 * small, np.sqrt(np.maximum(variance, 0))
+
+
+def fill_eigenvalues(first, second, mixed):
+    """The large and the small eigenvalue (h, w) of symmetric matrices, by a general solver."""
+    small, large = np.moveaxis(
+        np.linalg.eigvalsh(np.stack([[first, mixed], [mixed, second]]).transpose(2, 3, 0, 1)), 2, 0
+    )
+    return large, small
 
 
 # --- descriptors of windows -------------------------------------------------------------------------------------------
@@ -847,3 +878,16 @@ def learn_weights(Ks, y, C, sigma, power=1.0, ridge=0.0, A=None, p=None):
 def at_least(A, p):
     """A d >= p as scipy wants it."""
     return [{"type": "ineq", "fun": lambda d: A @ d - p, "jac": lambda d: A}]
+
+
+def mean_shares(trees, samples, labels, new):
+    """The mean over all trees of the class shares, among `samples`, of the leaf that every one of `new` reaches."""
+    n_classes = max(labels) + 1
+    result = np.zeros((len(new), n_classes))
+    for tree in trees:
+        reached = [walk_tree(tree, sample) for sample in samples]
+        for i, sample in enumerate(new):
+            leaf = walk_tree(tree, sample)
+            inside = [label for label, own in zip(labels, reached, strict=True) if own == leaf]
+            result[i] += np.bincount(inside, minlength=n_classes) / len(inside) / len(trees)
+    return result

@@ -6,9 +6,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from invariance.datasets import make_membranes
-from invariance.segmentation import JungleSegmenter, dense
+from invariance.segmentation import JungleSegmenter, dense, estimators
 from invariance.segmentation.bank import REACH
-from invariance.segmentation.dense import context_of, predict_maps
+from invariance.segmentation.dense import Chain, context_of, predict_around, predict_maps
 from invariance.segmentation.description import BANK_ALONE
 from invariance.segmentation.standard import StandardImage, prepare_image
 from invariance.segmentation.windows import window_reach
@@ -81,7 +81,7 @@ def test_dense_equals_patchwise(model, data):
 @pytest.mark.parametrize("side", [1, 70])
 def test_tiles_of_any_side_give_the_same(model, data, side, monkeypatch):
     image = StandardImage(data[0][2], True)
-    monkeypatch.setattr(dense, "MAX_COLUMNS", 777)
+    monkeypatch.setattr(estimators, "MAX_COLUMNS", 777)
     settings = (model._description(), model.final_estimators_, image, len(model.classes_))
     assert_same_maps(predict_maps(*settings, side=side), predict_maps(*settings))
 
@@ -143,5 +143,26 @@ def test_what_describes_a_tile_is_kept_for_as_many_bands_as_there_are_rounds(two
 
 def test_two_maps_say_as_much_as_one():
     maps = np.random.default_rng(0).random((4, 5, 3))
-    assert context_of(maps) is maps
+    np.testing.assert_array_equal(context_of(maps), maps)
     np.testing.assert_array_equal(context_of(maps[..., :2]), maps[..., 1:2])
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2])
+def test_maps_around_some_pixels_are_those_of_the_whole_image(two_rounds, data, n_rounds, monkeypatch):
+    """Two chains, one of them without pixels in this image: described once, and only where it is needed."""
+    monkeypatch.setattr(dense, "TILE_SIDE", 64)
+    image = StandardImage(np.tile(data[0][2], (4, 6)), True)
+    description, estimators = two_rounds._description(), two_rounds.final_estimators_[:n_rounds]
+    log, everywhere = [], type(description).everywhere
+    monkeypatch.setattr(
+        type(description), "everywhere", lambda self, *given: log.append((self, given[1])) or everywhere(self, *given)
+    )
+    rows, cols, nowhere = np.array([10, 40]), np.array([15, 5]), np.array([], int)
+    chains = [Chain(estimators, rows, cols), Chain(estimators, nowhere, nowhere), Chain(estimators, rows[:1], cols[:1])]
+    found = predict_around(description, chains, image, 2)
+    described = [tile for given, tile in log if given is description]
+    assert len(described) == len(set(described)) == (4 if n_rounds == 1 else 6)
+    expected = BANK_ALONE.at(context_of(predict_maps(description, estimators, image, 2, side=64)), rows, cols)
+    np.testing.assert_array_equal(BANK_ALONE.at(context_of(found[0]), rows, cols), expected)
+    np.testing.assert_array_equal(BANK_ALONE.at(context_of(found[2]), rows[:1], cols[:1]), expected[:1])
+    assert not found[1].any()

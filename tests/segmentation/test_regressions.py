@@ -39,7 +39,7 @@ def membranes():
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_estimator_of_features_that_are_not_computed_is_refused(number, membranes, tmp_path):
     """Compiled loops follow stored numbers without looking, and an estimator may claim any number of features."""
-    model = make(n_rounds=2).fit(membranes.images, membranes.masks)
+    model = make(n_rounds=2, final_estimator="boosting").fit(membranes.images, membranes.masks)
     estimator = model.final_estimators_[number]
     estimator.n_features_in_ = 10**9
     for nodes in (nodes for trees in read_trees(estimator).nodes for nodes in trees):
@@ -51,7 +51,7 @@ def test_an_estimator_of_features_that_are_not_computed_is_refused(number, membr
 
 def test_a_tree_whose_branches_meet_again_is_refused(membranes, tmp_path):
     """Such a graph has more paths than nodes: 60 nodes would take years to list."""
-    model = make().fit(membranes.images, membranes.masks)
+    model = make(final_estimator="boosting").fit(membranes.images, membranes.masks)
     tree = model.final_estimators_[0]._predictors[0][0]
     nodes = np.zeros(12, tree.nodes.dtype)
     nodes["left"][:-1] = nodes["right"][:-1] = np.arange(1, 12)

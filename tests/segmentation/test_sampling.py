@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from invariance.segmentation.sampling import SQUARE, Pixels, count_labels, draw_pixels, make_folds
+from invariance.segmentation.observations import SQUARE, group_pixels
+from invariance.segmentation.sampling import Pixels, count_labels, draw_pixels, make_folds
 
 UNLABELLED = 9
 
@@ -101,6 +102,12 @@ def test_by_image_gives_every_pixel_once():
 # --- folds ------------------------------------------------------------------------------------------------------------
 
 
+def fold_pixels(masks, pixels, n_classes, seed=0):
+    """The fold of every pixel."""
+    groups = group_pixels(masks, np.arange(n_classes), pixels)
+    return make_folds(groups, pixels.codes, n_classes, np.random.default_rng(seed))
+
+
 def assert_every_fold_leaves_all_classes(pixels, fold, n_classes):
     assert set(fold) == {0, 1}
     for number in (0, 1):
@@ -109,8 +116,9 @@ def assert_every_fold_leaves_all_classes(pixels, fold, n_classes):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_many_images_are_folded_whole(seed):
-    pixels = draw(make_masks((0.3, 0.2, 0.1), n_images=5), 3, 500, "proportional", seed)
-    fold = make_folds(pixels, 3, np.random.default_rng(seed))
+    masks = make_masks((0.3, 0.2, 0.1), n_images=5)
+    pixels = draw(masks, 3, 500, "proportional", seed)
+    fold = fold_pixels(masks, pixels, 3, seed)
     assert_every_fold_leaves_all_classes(pixels, fold, 3)
     assert all(len(np.unique(fold[pixels.image == index])) == 1 for index in range(5))
 
@@ -119,7 +127,7 @@ def test_many_images_are_folded_whole(seed):
 def test_few_images_are_folded_by_squares(seed):
     masks = make_masks((0.3, 0.2), n_images=1, shape=(3 * SQUARE, 2 * SQUARE))
     pixels = draw(masks, 2, 500, "proportional", seed)
-    fold = make_folds(pixels, 2, np.random.default_rng(seed))
+    fold = fold_pixels(masks, pixels, 2, seed)
     assert_every_fold_leaves_all_classes(pixels, fold, 2)
     for square in range(6):
         inside = (pixels.rows // SQUARE == square // 2) & (pixels.cols // SQUARE == square % 2)
@@ -128,25 +136,61 @@ def test_few_images_are_folded_by_squares(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_class_in_few_images_is_never_left_out(seed):
-    pixels = draw(make_masks((0.3, 0.2), n_images=6), 2, 300, "proportional", seed)
+    masks = make_masks((0.3, 0.2), n_images=6)
+    pixels = draw(masks, 2, 300, "proportional", seed)
     pixels.codes[:] = 0
     for index in (1, 4):
         pixels.codes[np.flatnonzero(pixels.image == index)[:2]] = 1
-    fold = make_folds(pixels, 2, np.random.default_rng(seed))
+    fold = fold_pixels(masks, pixels, 2, seed)
     assert_every_fold_leaves_all_classes(pixels, fold, 2)
 
 
 @pytest.mark.parametrize("n_images", [1, 6])
 def test_a_class_in_one_place_only_cannot_be_folded(n_images):
-    pixels = draw(make_masks((0.3, 0.2), n_images=n_images), 2, 100, "proportional")
+    masks = make_masks((0.3, 0.2), n_images=n_images)
+    pixels = draw(masks, 2, 100, "proportional")
     pixels.codes[:] = 0
     pixels.codes[0] = 1
-    assert make_folds(pixels, 2, np.random.default_rng(0)) is None
+    assert fold_pixels(masks, pixels, 2) is None
 
 
-def test_a_single_square_cannot_be_folded():
-    pixels = draw(make_masks((0.3, 0.2), n_images=1), 2, 100, "proportional")
-    assert make_folds(pixels, 2, np.random.default_rng(0)) is None
+def test_a_single_stroke_cannot_be_folded():
+    masks = make_masks((0.3, 0.2), n_images=1)
+    assert fold_pixels(masks, draw(masks, 2, 100, "proportional"), 2) is None
+
+
+def make_strokes(*boxes, shape=(300, 300)):
+    """A mask whose boxes (top, bottom, left, right) are labelled 0 and 1 in turn."""
+    mask = np.full(shape, UNLABELLED)
+    for number, (top, bottom, left, right) in enumerate(boxes):
+        mask[top:bottom, left:right] = number % 2
+    return mask
+
+
+def group_all(*masks):
+    """The observation of every labelled pixel, and the pixels."""
+    pixels = draw(masks, 2, 10**6, "proportional")
+    return group_pixels(list(masks), np.arange(2), pixels), pixels
+
+
+def test_a_stroke_is_one_observation_wherever_it_lies():
+    groups, pixels = group_all(make_strokes((60, 70, 60, 70), (100, 160, 60, 63), (10, 20, 250, 260)))
+    assert groups.max() == 2
+    for group in range(3):
+        assert len(np.unique(pixels.codes[groups == group])) == 1
+
+
+@pytest.mark.parametrize(("gap", "n_groups"), [(2, 1), (8, 1), (9, 2), (30, 2)])
+def test_strokes_beside_each_other_are_one_observation(gap, n_groups):
+    groups, _ = group_all(make_strokes((50, 60, 50, 60), (50, 60, 60 + gap, 70 + gap)))
+    assert groups.max() + 1 == n_groups
+
+
+def test_large_strokes_are_cut_and_images_are_kept_apart():
+    line, dot = make_strokes((50, 53, 10, 290)), make_strokes((0, 0, 0, 0), (50, 53, 10, 13))
+    groups, pixels = group_all(line, dot)
+    assert groups.max() + 1 == len(np.unique(np.arange(10, 290) // SQUARE)) + 1
+    assert set(groups[pixels.image == 0]).isdisjoint(groups[pixels.image == 1])
 
 
 def test_some_pixels_can_be_taken():

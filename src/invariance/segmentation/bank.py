@@ -4,8 +4,10 @@ At each width σ: the blurred image, the length of its gradient, the two eigenva
 deviation of the values around the pixel; at the middle widths also the eigenvalues of the structure tensor.
 """
 
+import cv2
 import numpy as np
-from scipy import ndimage
+
+from invariance.segmentation import _jit
 
 # Widths of the Gaussians in pixels (our choice: powers of two).
 WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -17,48 +19,61 @@ N_RESPONSES = 5 * len(WIDTHS) + 2 * len(TENSOR_WIDTHS)
 REACH = int(TRUNCATE * WIDTHS[-1] + 0.5) + 2
 
 
-def filter_bank(plane: np.ndarray) -> np.ndarray:
-    """Apply the bank to one channel.
+def filter_bank(plane: np.ndarray, responses: np.ndarray | None = None) -> np.ndarray:
+    """Apply the bank to one channel of a tile with its margin.
 
     Parameters
     ----------
-    plane : ndarray of shape (h, w)
+    plane : ndarray of shape (h + 2 REACH, w + 2 REACH)
         One channel of an image.
+    responses : ndarray of shape (31, h, w), float32, optional
+        Where to write the responses.
 
     Returns
     -------
     responses : ndarray of shape (31, h, w), float32
-        Values closer than `REACH` to the border depend on what lies beyond it, here the mirrored channel.
+        Those of the pixels inside the margin.
     """
-    plane = np.asarray(plane, np.float32)
-    responses = np.empty((N_RESPONSES, *plane.shape), np.float32)
-    slopes = np.gradient(_blur(plane, WIDTHS[0]))
-    products = (slopes[0] * slopes[0], slopes[1] * slopes[1], slopes[0] * slopes[1])
+    plane = np.ascontiguousarray(plane, np.float32)
+    height, width = plane.shape[0] - 2 * REACH, plane.shape[1] - 2 * REACH
+    if responses is None:
+        responses = np.empty((N_RESPONSES, height, width), np.float32)
     squares = plane * plane
-    for index, width in enumerate(WIDTHS):
-        blurred, gradient, large, small, deviation = responses[5 * index : 5 * index + 5]
-        blurred[...] = _blur(plane, width)
-        along_rows, along_cols = np.gradient(blurred)
-        np.multiply(width, np.hypot(along_rows, along_cols), out=gradient)
-        rows_rows, rows_cols = np.gradient(along_rows)
-        _eigenvalues(rows_rows, np.gradient(along_cols, axis=1), rows_cols, large, small)
-        large *= width**2
-        small *= width**2
-        np.sqrt(np.maximum(_blur(squares, width) - blurred * blurred, 0), out=deviation)
-    for index, width in enumerate(TENSOR_WIDTHS):
-        large, small = responses[5 * len(WIDTHS) + 2 * index :][:2]
-        first, second, mixed = (_blur(product, width) for product in products)
-        _eigenvalues(first, second, mixed, large, small)
+    for index, sigma in enumerate(WIDTHS):
+        blurred = _blur(plane, sigma, 2)
+        same, *derived = responses[5 * index : 5 * index + 5]
+        same[...] = blurred[2:-2, 2:-2]
+        _jit.fill_derivatives(blurred, _blur(squares, sigma, 0), np.float32(sigma), *derived)
+    products = _slope_products(plane, _radius(TENSOR_WIDTHS[-1]))
+    for index, sigma in enumerate(TENSOR_WIDTHS):
+        first, second, mixed = (_blur(product, sigma, 0, _radius(TENSOR_WIDTHS[-1])) for product in products)
+        _jit.fill_eigenvalues(first, second, mixed, *responses[5 * len(WIDTHS) + 2 * index :][:2])
     return responses
 
 
-def _blur(plane: np.ndarray, width: float) -> np.ndarray:
-    return ndimage.gaussian_filter(plane, width, mode="mirror", truncate=TRUNCATE)
+def _slope_products(plane: np.ndarray, margin: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute the products of the slopes of the least blurred plane, with a margin around the tile."""
+    blurred = _blur(plane, WIDTHS[0], margin + 1)
+    down = np.float32(0.5) * (blurred[2:, 1:-1] - blurred[:-2, 1:-1])
+    right = np.float32(0.5) * (blurred[1:-1, 2:] - blurred[1:-1, :-2])
+    return down * down, right * right, down * right
 
 
-def _eigenvalues(first, second, mixed, large, small) -> None:
-    """Fill `large` and `small` with the eigenvalues of the symmetric matrix [[first, mixed], [mixed, second]]."""
-    middle = 0.5 * (first + second)
-    radius = np.hypot(0.5 * (first - second), mixed)
-    np.add(middle, radius, out=large)
-    np.subtract(middle, radius, out=small)
+def _blur(plane: np.ndarray, sigma: float, wanted: int, margin: int = REACH) -> np.ndarray:
+    """Blur the tile with the margin that is wanted, of a plane whose margin is as large as the Gaussian needs."""
+    radius = _radius(sigma)
+    spare = margin - wanted - radius
+    # OpenCV rounds the last columns of a plane differently; they are to lie in the margin, so all of it is kept there.
+    near = plane[spare : plane.shape[0] - spare, spare:]
+    weights = _gaussian(sigma, radius)
+    return cv2.sepFilter2D(near, cv2.CV_32F, weights, weights)[radius:-radius, radius : wanted - margin or None]
+
+
+def _radius(sigma: float) -> int:
+    return int(TRUNCATE * sigma + 0.5)
+
+
+def _gaussian(sigma: float, radius: int) -> np.ndarray:
+    """Compute the weights of a Gaussian (2 radius + 1,), which add up to 1."""
+    weights = np.exp(-0.5 * np.square(np.arange(-radius, radius + 1) / sigma))
+    return (weights / weights.sum()).astype(np.float32)

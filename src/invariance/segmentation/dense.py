@@ -6,7 +6,7 @@ image itself are computed once and kept for as many bands as there are rounds.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,28 @@ from invariance.segmentation.description import BANK_ALONE, TILE_SIDE, Descripti
 from invariance.segmentation.estimators import Predictor, fast_predictor
 from invariance.segmentation.tiles import Tile, tiles
 
-# Number of pixels classified at once: some classifiers need many times the memory of their input.
-MAX_COLUMNS = 16_384
+
+class Chain(NamedTuple):
+    """The classifiers of all rounds, and the pixels at which the maps of the last one will be described.
+
+    Attributes
+    ----------
+    estimators : sequence of fitted classifiers
+        One per round; from the second on they also see the maps of the round before.
+    rows, cols : ndarray of shape (n,)
+        The pixels.
+    """
+
+    estimators: Sequence[Any]
+    rows: np.ndarray
+    cols: np.ndarray
+
+    def needs(self, number: int, tile: Tile) -> bool:
+        """Tell whether the map of a round in a tile influences the maps of the last round around a pixel."""
+        reach = REACH * (len(self.estimators) - number)
+        is_near_row = (tile.top - reach <= self.rows) & (self.rows < tile.bottom + reach)
+        is_near_col = (tile.left - reach <= self.cols) & (self.cols < tile.right + reach)
+        return bool(np.any(is_near_row & is_near_col))
 
 
 def predict_maps(
@@ -51,38 +71,74 @@ def predict_maps(
     maps : ndarray of shape (h, w, n_classes), float32
         Probabilities of the last round.
     """
-    height, width = image.shape[:2]
+    return _predict(description, [estimators], image, n_classes, n_jobs, side, lambda *_: True)[0]
+
+
+def predict_around(
+    description: Description, chains: Sequence[Chain], image: Planes, n_classes: int, n_jobs: int | None = None
+) -> list[np.ndarray]:
+    """Predict the probabilities of the last round of every chain around its pixels, within the reach of the bank.
+
+    The image is described once for all chains, which have the same number of rounds, and only where a chain needs it.
+
+    Returns
+    -------
+    maps : list of ndarrays of shape (h, w, n_classes), float32
+        For every chain, its probabilities, or 0 far from its pixels.
+    """
+
+    def is_needed(number: int, tile: Tile, place: int) -> bool:
+        return chains[place].needs(number, tile)
+
+    return _predict(description, [chain.estimators for chain in chains], image, n_classes, n_jobs, TILE_SIDE, is_needed)
+
+
+def _predict(description, chains, image, n_classes, n_jobs, side, is_needed) -> list[np.ndarray]:
+    """Predict the maps of the last round of chains of estimators, where `is_needed(number, tile, chain)`."""
+    height, width, n_channels = image.shape
     # A further round must find what it needs in the neighbouring tiles; a small image needs no large tile.
     side = max(min(side, max(height, width)), REACH)
     bands = _bands(height, width, side)
     description.prepare(side)
-    predictors = [fast_predictor(estimator) for estimator in estimators]
-    maps = [np.empty((height, width, n_classes), np.float32) for _ in estimators]
+    n_rounds = len(chains[0])
+    predictors = [[fast_predictor(estimator) for estimator in chain] for chain in chains]
+    maps = [[np.zeros((height, width, n_classes), np.float32) for _ in chain] for chain in chains]
     described: dict[Tile, np.ndarray] = {}
+    n_own = description.n_features(n_channels)
+    n_context = BANK_ALONE.n_features(n_maps(n_classes)) if n_rounds > 1 else 0
 
     def predict(task: tuple[int, Tile]) -> None:
         number, tile = task
-        if number == 0:
-            described[tile] = description.everywhere(image, tile, side)
-        features = described[tile]
-        if number > 0:
-            context = BANK_ALONE.everywhere(context_of(maps[number - 1]), tile, side)
-            features = np.concatenate([features, context])
-        maps[number][tile.top : tile.bottom, tile.left : tile.right] = _apply(predictors[number], features)
-        if number + 1 == len(estimators):
-            del described[tile]
+        needed = [place for place in range(len(chains)) if is_needed(number, tile, place)]
+        if needed and tile not in described:
+            # The features of the image, and behind them those of the maps of one chain at a time.
+            described[tile] = np.empty((n_own + n_context, *tile.shape), np.float32)
+            description.everywhere(image, tile, side, described[tile][:n_own])
+        for place in needed:
+            features = described[tile][: None if number else n_own]
+            if number > 0:
+                BANK_ALONE.everywhere(context_of(maps[place][number - 1]), tile, side, features[n_own:])
+            found = _apply(predictors[place][number], features)
+            maps[place][number][tile.top : tile.bottom, tile.left : tile.right] = found
+        if number + 1 == n_rounds:
+            described.pop(tile, None)
 
-    for step in track(range(len(bands) + len(estimators) - 1), "predicting pixels"):
+    for step in track(range(len(bands) + n_rounds - 1), "predicting pixels"):
         # The rounds of one step concern different bands, but the maps of a round must be ready before the next round.
-        for number in range(len(estimators)):
+        for number in range(n_rounds):
             if 0 <= step - number < len(bands):
                 map_jobs(predict, [(number, tile) for tile in bands[step - number]], n_jobs)
-    return maps[-1]
+    return [chain[-1] for chain in maps]
 
 
 def context_of(maps: np.ndarray) -> np.ndarray:
     """Select the maps that a further round sees: all classes, or of two classes the second, which determines both."""
-    return maps if maps.shape[2] > 2 else maps[..., 1:]
+    return maps[..., -n_maps(maps.shape[2]) :]
+
+
+def n_maps(n_classes: int) -> int:
+    """Compute how many maps a further round sees."""
+    return n_classes if n_classes > 2 else 1
 
 
 def _bands(height: int, width: int, side: int) -> list[list[Tile]]:
@@ -95,6 +151,4 @@ def _bands(height: int, width: int, side: int) -> list[list[Tile]]:
 
 def _apply(predictor: Predictor, features: np.ndarray) -> np.ndarray:
     """Predict probabilities (h, w, K) from features (F, h, w)."""
-    columns = features.reshape(len(features), -1)
-    parts = (columns[:, start : start + MAX_COLUMNS] for start in range(0, columns.shape[1], MAX_COLUMNS))
-    return np.concatenate([predictor.predict_columns(part) for part in parts]).reshape(*features.shape[1:], -1)
+    return predictor.predict_columns(features.reshape(len(features), -1)).reshape(*features.shape[1:], -1)

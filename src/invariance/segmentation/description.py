@@ -6,7 +6,7 @@ import numpy as np
 
 from invariance._core.parallel import map_jobs
 from invariance._core.progress import track
-from invariance.segmentation.bank import REACH, filter_bank
+from invariance.segmentation.bank import N_RESPONSES, REACH, filter_bank
 from invariance.segmentation.sampling import Pixels
 from invariance.segmentation.standard import StandardImage
 from invariance.segmentation.tiles import Tile, cut, tiles
@@ -34,12 +34,22 @@ class Description(NamedTuple):
         if self.windows is not None:
             self.windows.prepare(side)
 
-    def everywhere(self, image: Planes, tile: Tile, side: int) -> np.ndarray:
-        """Compute features (F, h, w) float32 of all pixels of a tile of at most side x side pixels."""
-        part, features = self._begin(image, tile)
+    def n_features(self, n_channels: int) -> int:
+        """Compute the number of features of a pixel of an image with some number of channels."""
+        return N_RESPONSES * n_channels + (0 if self.windows is None else self.windows.n_responses)
+
+    def everywhere(self, image: Planes, tile: Tile, side: int, features: np.ndarray | None = None) -> np.ndarray:
+        """Compute features (F, h, w) float32 of all pixels of a tile of at most side x side pixels.
+
+        They are written to `features` if given, a contiguous array.
+        """
+        if features is None:
+            features = np.empty((self.n_features(image.shape[2]), *tile.shape), np.float32)
+        part = self._describe(image, tile, features)
         if self.windows is not None:
-            features.append(self.windows.everywhere(_trim(part, self._reach - window_reach(self.windows.size)), side))
-        return np.concatenate(features)
+            near = _trim(part, self._reach - window_reach(self.windows.size))
+            self.windows.everywhere(near, side, features[N_RESPONSES * image.shape[2] :])
+        return features
 
     def at(self, image: Planes, rows: np.ndarray, cols: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Compute features (n, F) float32 of some pixels; tiles without any of them are skipped."""
@@ -51,9 +61,10 @@ class Description(NamedTuple):
 
         def describe(task):
             tile, inside = task
-            part, features = self._begin(image, tile)
+            maps = np.empty((N_RESPONSES * image.shape[2], *tile.shape), np.float32)
+            part = self._describe(image, tile, maps)
             near_rows, near_cols = rows[inside] - tile.top, cols[inside] - tile.left
-            described = [maps[:, near_rows, near_cols].T for maps in features]
+            described = [maps[:, near_rows, near_cols].T]
             if self.windows is not None:
                 described.append(self.windows.at(part, near_rows + self._reach, near_cols + self._reach))
             return np.concatenate(described, axis=1)
@@ -68,12 +79,13 @@ class Description(NamedTuple):
     def _reach(self) -> int:
         return max(REACH, 0 if self.windows is None else window_reach(self.windows.size))
 
-    def _begin(self, image, tile) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Cut the tile with its margin, (H, W, c), and apply the bank to its channels, (31, h, w) each."""
+    def _describe(self, image: Planes, tile: Tile, features: np.ndarray) -> np.ndarray:
+        """Cut the tile with its margin, (H, W, c), and fill the first features with the responses of its channels."""
         part = cut(image, tile, self._reach)
-        around = _trim(part, self._reach - REACH)
-        banks = [filter_bank(around[..., channel]) for channel in range(part.shape[2])]
-        return part, [bank[:, REACH:-REACH, REACH:-REACH] for bank in banks]
+        near = _trim(part, self._reach - REACH)
+        for channel in range(part.shape[2]):
+            filter_bank(near[..., channel], features[N_RESPONSES * channel :][:N_RESPONSES])
+        return part
 
 
 # For the maps of an earlier round, which are described as if they were the channels of an image.

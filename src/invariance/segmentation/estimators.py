@@ -7,11 +7,18 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from invariance._core.parallel import one_openmp_thread
-from invariance.jungles.final_estimators import fit_final_estimator
+from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
 from invariance.segmentation.boosted import mask_trees
+from invariance.trees import TreesClassifier
 
+# Boosting overfits to fewer pixels than this, and to fewer observations (strokes, squares or images) than this.
+FEW_PIXELS, FEW_OBSERVATIONS = 20_000, 32
+# Leaves per extremely randomized tree: more do not help, and prediction takes longer.
+MAX_LEAVES = 32
 # Makes an unfitted classifier for a number of samples.
 MakeEstimator = Callable[[int], Any]
+# Number of pixels classified at once: some classifiers need many times the memory of their input.
+MAX_COLUMNS = 16_384
 
 
 class Predictor(Protocol):
@@ -29,13 +36,36 @@ class PlainPredictor:
 
     def predict_columns(self, features: np.ndarray) -> np.ndarray:
         """Predict probabilities (n, K) of columns (F, n)."""
+        parts = (features[:, start : start + MAX_COLUMNS] for start in range(0, features.shape[1], MAX_COLUMNS))
         # Threads of the classifier's own would compete with those of the tiles.
         with one_openmp_thread():
-            return self.estimator.predict_proba(np.ascontiguousarray(features.T))
+            return np.concatenate([self.estimator.predict_proba(np.ascontiguousarray(part.T)) for part in parts])
+
+
+def choose_estimator(final_estimator: Any, n_pixels: int, n_observations: int) -> Any:
+    """Replace "auto" by what suits the labels: "boosting" if there are many, else "trees"."""
+    if not isinstance(final_estimator, str) or final_estimator != "auto":
+        return final_estimator
+    return "trees" if n_pixels < FEW_PIXELS or n_observations < FEW_OBSERVATIONS else "boosting"
+
+
+def make_estimator(final_estimator: Any, n_samples: int, seed: int, n_trees: int) -> Any:
+    """Make an unfitted classifier for the features of `n_samples` pixels."""
+    if isinstance(final_estimator, str):
+        if final_estimator == "trees":
+            return TreesClassifier(n_trees, MAX_LEAVES, random_state=seed)
+        if final_estimator not in ("boosting", "linear"):
+            raise ValueError(
+                f"final_estimator must be 'auto', 'trees', 'boosting', 'linear' or a classifier with predict_proba; "
+                f"got {final_estimator!r}."
+            )
+    return make_final_estimator(final_estimator, n_samples, seed, n_trees)
 
 
 def fast_predictor(estimator: Any) -> Predictor:
-    """Find the fastest way to predict as a fitted classifier does: bit masks for boosting with small trees."""
+    """Find the fastest way to predict as a fitted classifier does: bit masks for small trees."""
+    if isinstance(estimator, TreesClassifier):
+        return estimator
     masked = mask_trees(estimator) if isinstance(estimator, HistGradientBoostingClassifier) else None
     return PlainPredictor(estimator) if masked is None else masked
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from invariance._core.parallel import map_jobs
 from invariance._core.progress import track
-from invariance.segmentation.dense import context_of, predict_maps
+from invariance.segmentation.dense import Chain, context_of, n_maps, predict_around
 from invariance.segmentation.description import BANK_ALONE, Description, describe_pixels
 from invariance.segmentation.estimators import MakeEstimator, fit_estimator
 from invariance.segmentation.inputs import Labelled
@@ -41,7 +41,20 @@ def fit_rounds(
             chain.append(estimator)
         context = _describe_contexts(labelled, pixels, folds, description, by_fold, n_jobs)
         features = np.concatenate([own, context], axis=1)
-    return [*estimators, fit_estimator(make_estimator, features, pixels.codes)]
+    return [*estimators, _fit_last(make_estimator, features, pixels.codes, folds, n_jobs)]
+
+
+def _fit_last(make_estimator: MakeEstimator, features, codes, folds: np.ndarray, n_jobs: int | None) -> Any:
+    """Fit the classifier whose probabilities users see; calibrate it on held-out pixels if it can be."""
+    estimator = fit_estimator(make_estimator, features, codes)
+    if not hasattr(estimator, "calibrate"):
+        return estimator
+    held_out = np.empty((len(codes), len(estimator.classes_)), np.float32)
+    training = [folds != fold for fold in range(N_FOLDS)]
+    others = map_jobs(partial(_fit_on, make_estimator, features, codes), training, n_jobs)
+    for fold, other in enumerate(others):
+        held_out[folds == fold] = other.predict_proba(features[folds == fold])
+    return estimator.calibrate(held_out, codes)
 
 
 def _fit_on(make_estimator: MakeEstimator, features: np.ndarray, codes: np.ndarray, rows: np.ndarray) -> Any:
@@ -50,20 +63,15 @@ def _fit_on(make_estimator: MakeEstimator, features: np.ndarray, codes: np.ndarr
 
 def _describe_contexts(labelled: Labelled, pixels: Pixels, folds: np.ndarray, description, by_fold, n_jobs):
     """Describe the maps around all pixels (n, F), those of each fold by the estimators fitted without it."""
-    places = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
-    parts = [
-        _describe_context(labelled, pixels.take(inside), description, estimators, n_jobs)
-        for inside, estimators in zip(places, by_fold, strict=True)
-    ]
-    context = np.empty((len(pixels.codes), parts[0].shape[1]), np.float32)
-    context[np.concatenate(places)] = np.concatenate(parts)
-    return context
-
-
-def _describe_context(labelled: Labelled, pixels: Pixels, description, estimators, n_jobs) -> np.ndarray:
-    """Apply the filter bank to the maps of `estimators`, at some pixels: (n, F)."""
-    parts = []
+    context = np.empty((len(pixels.codes), BANK_ALONE.n_features(n_maps(len(labelled.classes)))), np.float32)
     for index, places in track(list(pixels.by_image()), "predicting context"):
-        maps = predict_maps(description, estimators, labelled.images[index], len(labelled.classes), n_jobs)
-        parts.append(BANK_ALONE.at(context_of(maps), pixels.rows[places], pixels.cols[places], n_jobs))
-    return np.concatenate(parts)
+        chosen = [places[folds[places] == fold] for fold in range(N_FOLDS)]
+        chains = [
+            Chain(estimators, pixels.rows[inside], pixels.cols[inside])
+            for inside, estimators in zip(chosen, by_fold, strict=True)
+        ]
+        all_maps = predict_around(description, chains, labelled.images[index], len(labelled.classes), n_jobs)
+        for inside, chain, maps in zip(chosen, chains, all_maps, strict=True):
+            if len(inside):
+                context[inside] = BANK_ALONE.at(context_of(maps), chain.rows, chain.cols, n_jobs)
+    return context

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-# With fewer images than this, folds consist of squares of this side instead of whole images.
-MIN_IMAGES, SQUARE = 4, 64
 # Number of folds, and of random divisions that are tried to find folds that each leave all classes to the rest.
 N_FOLDS, MAX_TRIES = 2, 50
 
@@ -80,19 +78,14 @@ def _balanced(totals, n_pixels):
     return np.maximum(quotas, 1)
 
 
-def make_folds(pixels: Pixels, n_classes: int, rng) -> np.ndarray | None:
+def make_folds(groups: np.ndarray, codes: np.ndarray, n_classes: int, rng) -> np.ndarray | None:
     """Assign every pixel to a fold (n,) such that the other folds contain all classes; None if no such folds are found.
 
-    A fold consists of whole images or, if there are few, of squares of them, since neighbouring pixels are similar.
+    Pixels of one group, see `group_pixels`, share their fold.
     """
-    if len(np.unique(pixels.image)) >= MIN_IMAGES:
-        groups = pixels.image
-    else:
-        squares = np.stack([pixels.image, pixels.rows // SQUARE, pixels.cols // SQUARE], axis=1)
-        groups = np.unique(squares, axis=0, return_inverse=True)[1].ravel()
     n_groups = int(groups.max()) + 1
     for _ in range(MAX_TRIES):
         fold = (rng.permutation(n_groups) % N_FOLDS)[groups]
-        if all(len(np.unique(pixels.codes[fold != number])) == n_classes for number in range(N_FOLDS)):
+        if all(len(np.unique(codes[fold != number])) == n_classes for number in range(N_FOLDS)):
             return fold
     return None

@@ -16,12 +16,12 @@ from invariance._core.checks import check_choice, check_count, check_odd
 from invariance._core.randomness import make_rng
 from invariance.images import SCALES, watch_range
 from invariance.jungles import InvariantFeatures
-from invariance.jungles.final_estimators import make_final_estimator
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
-from invariance.segmentation.estimators import MakeEstimator
+from invariance.segmentation.estimators import MakeEstimator, choose_estimator, make_estimator
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
+from invariance.segmentation.observations import group_pixels
 from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
@@ -75,10 +75,11 @@ class JungleSegmenter(BaseEstimator):
         Weight of the penalty on the gradient of a filter.
     rank : int, float or "auto", default=64
         Number of basis vectors that patches and filters are expressed in, as in `InvariantFeatures`.
-    final_estimator : {"boosting", "linear"} or classifier, default="boosting"
-        What is fitted on the features of pixels in every round; a classifier must have `predict_proba`.
+    final_estimator : {"auto", "trees", "boosting", "linear"} or classifier, default="auto"
+        What is fitted on the features of pixels in every round; a classifier must have `predict_proba`. "trees" are
+        extremely randomized; "auto" means "boosting" if many pixels are labelled, in many places, and else "trees".
     n_trees : int, default=200
-        Number of trees of the boosting.
+        Number of trees of "trees" and "boosting".
     warm_start : bool, default=False
         Whether `fit` keeps the filters of the last call and fits only the final estimators, to all labels given now.
         Adding labels to a model then costs a part of the time.
@@ -136,7 +137,7 @@ class JungleSegmenter(BaseEstimator):
         max_depth=5,
         smoothness=1.0,
         rank=64,
-        final_estimator="boosting",
+        final_estimator="auto",
         n_trees=200,
         warm_start=False,
         n_jobs=None,
@@ -190,13 +191,12 @@ class JungleSegmenter(BaseEstimator):
             self._check_same_task(labelled)
         self.classes_, self.n_channels_ = labelled.classes, labelled.n_channels
         self.n_labelled_ = labelled.counts.sum(axis=0)
-        folds = make_folds(pixels, len(self.classes_), rng)
+        groups = group_pixels(labelled.masks, self.classes_, pixels)
+        folds = make_folds(groups, pixels.codes, len(self.classes_), rng)
+        make = self._estimator_maker(len(pixels.codes), int(groups.max()) + 1, rng)
         if not keep_filters:
-            self._learn_filters(labelled, pixels, folds, rng)
-        make_estimator = self._estimator_maker(rng)
-        self.final_estimators_ = fit_rounds(
-            labelled, pixels, folds, self._description(), make_estimator, n_rounds, self.n_jobs
-        )
+            self._learn_filters(labelled, pixels, folds, make, rng)
+        self.final_estimators_ = fit_rounds(labelled, pixels, folds, self._description(), make, n_rounds, self.n_jobs)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -293,10 +293,10 @@ class JungleSegmenter(BaseEstimator):
                 f"{self.n_channels_}, got {labelled.classes.tolist()} and {labelled.n_channels}. Fit a new estimator."
             )
 
-    def _learn_filters(self, labelled: Labelled, pixels: Pixels, folds, rng) -> None:
+    def _learn_filters(self, labelled: Labelled, pixels: Pixels, folds, make: MakeEstimator, rng) -> None:
         """Select the patch size and learn filters, from pseudo-labels as well if there are few labels."""
         n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
-        examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, self._estimator_maker(rng), rng, self.n_jobs)
+        examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, make, rng, self.n_jobs)
         seed = int(rng.integers(2**31))
         _, phi = split_normalizing(self._phi())  # the images are normalized already
 
@@ -314,28 +314,24 @@ class JungleSegmenter(BaseEstimator):
                 random_state=seed,
             )
 
-        self.patch_size_ = self._find_patch_size(labelled, pixels, folds, make_filters, rng)
+        self.patch_size_ = self._find_patch_size(labelled, pixels, folds, make_filters, make)
         patches = cut_patches(labelled.images, examples, self.patch_size_)
         self.features_ = make_filters(self.patch_size_, len(patches)).fit(patches, examples.codes)
 
-    def _find_patch_size(self, labelled: Labelled, pixels: Pixels, folds, make_filters, rng) -> int:
+    def _find_patch_size(self, labelled: Labelled, pixels: Pixels, folds, make_filters, make: MakeEstimator) -> int:
         """Check the patch size, or select it if None."""
         if self.patch_size is not None:
             return check_odd("patch_size", self.patch_size, "a pixel is in the middle of its patch")
         if folds is None:
             return DEFAULT_PATCH_SIZE
-        make_estimator = self._estimator_maker(rng)
-        best = select_patch_size(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make_estimator)
+        best = select_patch_size(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make)
         return DEFAULT_PATCH_SIZE if best is None else best
 
-    def _estimator_maker(self, rng) -> MakeEstimator:
+    def _estimator_maker(self, n_pixels: int, n_observations: int, rng) -> MakeEstimator:
         """Return a function that makes an unfitted final estimator for a number of samples."""
-        if self.final_estimator == "vote":
-            raise ValueError(
-                "final_estimator must be 'boosting', 'linear' or a classifier with predict_proba; got 'vote'."
-            )
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
-        return lambda n_samples: make_final_estimator(self.final_estimator, n_samples, seed, n_trees)
+        chosen = choose_estimator(self.final_estimator, n_pixels, n_observations)
+        return lambda n_samples: make_estimator(chosen, n_samples, seed, n_trees)
 
     def _phi(self) -> TransformationSet:
         return DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations

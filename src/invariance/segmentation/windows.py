@@ -3,7 +3,8 @@
 A patch is the surroundings of a pixel at several scales (`pyramid_patches`). Its coordinates z = Bᵀx in the reduced
 basis are linear in the image, so for all pixels of a tile they are one correlation per basis vector, done by FFT;
 blurring and striding are part of the correlation kernels. The responses to a filter a under all members of Φ are then
-the products of z with R_t a. No patch is cut.
+the products of z with R_t a, of which a set closed under quarter turns needs a quarter (`quarter_turns`). No patch is
+cut.
 """
 
 from functools import cached_property
@@ -14,6 +15,14 @@ from scipy import fft, ndimage
 from invariance._core.caching import ArrayCache
 from invariance.images import pyramid_patches
 from invariance.jungles import InvariantFeatures
+from invariance.segmentation import _jit
+from invariance.segmentation.quarter_turns import (
+    OrbitDirections,
+    QuarterTurn,
+    find_quarter_turn,
+    multiply,
+    split_directions,
+)
 
 # Patches are seen at full and at half resolution.
 N_SCALES = 2
@@ -67,50 +76,74 @@ class WindowResponses:
         """Compute what `everywhere` needs for tiles of a side, before several threads use it."""
         if self.filters.reduced_.linear:
             self._kernel_spectra(_padded(side, self.size))
+            self._directions  # noqa: B018 - computed now
 
-    def everywhere(self, image: np.ndarray, side: int) -> np.ndarray:
-        """Compute responses (F, h, w) of all pixels of a tile of at most side x side pixels.
+    @property
+    def n_responses(self) -> int:
+        """The number F of responses of a pixel: the largest and the smallest of every filter."""
+        return 2 * sum(len(dag.filters) for dag in self.filters.dags_)
 
-        The image is the tile with a margin of `window_reach`. The values are those of `at`, up to rounding in double
-        precision.
+    def everywhere(self, image: np.ndarray, side: int, responses: np.ndarray | None = None) -> np.ndarray:
+        """Compute responses (F, h, w) float32 of all pixels of a tile of at most side x side pixels.
+
+        The image is the tile with a margin of `window_reach`. The values are those of `at`, up to rounding in single
+        precision; they are written to `responses` if given.
         """
         reach = window_reach(self.size)
         height, width = image.shape[0] - 2 * reach, image.shape[1] - 2 * reach
+        if responses is None:
+            responses = np.empty((self.n_responses, height, width), np.float32)
         if not self.filters.reduced_.linear:
             rows, cols = np.mgrid[:height, :width].reshape(2, -1) + reach
-            return np.ascontiguousarray(self.at(image, rows, cols).T).reshape(-1, height, width)
+            responses[...] = self.at(image, rows, cols).T.reshape(responses.shape)
+            return responses
         coordinates = self._coordinates(image, height, width, _padded(side, self.size))
-        responses = np.empty((2, sum(map(len, self._members)), height * width), np.float32)
+        largest, smallest = responses.reshape(2, -1, height * width)
         for start in range(0, height * width, CHUNK):
             chunk = slice(start, start + CHUNK)
             first = 0
-            for directions in self._members:
-                n_filters, n_members, rank = directions.shape
-                products = directions.reshape(-1, rank) @ coordinates[:, chunk]
-                products = products.reshape(n_filters, n_members, -1)
-                responses[0, first : first + n_filters, chunk] = products.max(axis=1)
-                responses[1, first : first + n_filters, chunk] = products.min(axis=1)
-                first += n_filters
-        return responses.reshape(-1, height, width)
+            for directions in self._directions:
+                filters = slice(first, first + _count_filters(directions))
+                _fill(directions, coordinates[:, chunk], largest[filters, chunk], smallest[filters, chunk])
+                first = filters.stop
+        return responses
 
     @cached_property
-    def _members(self) -> list[np.ndarray]:
-        """R_t a of all filters and members, for every jungle: (k, T, r)."""
-        matrices = self.filters.reduced_.matrices[0].astype(np.float64)
-        return [
-            np.einsum("trs,ks->ktr", matrices[dag.members], dag.filters.astype(np.float64), optimize=True)
-            for dag in self.filters.dags_
-            if len(dag.filters)
-        ]
+    def _matrices(self) -> np.ndarray:
+        return self.filters.reduced_.matrices[0].astype(np.float64)
+
+    @cached_property
+    def _turn(self) -> QuarterTurn | None:
+        return find_quarter_turn(self._matrices)
+
+    @cached_property
+    def _directions(self) -> list[OrbitDirections | np.ndarray]:
+        """R_t a of all filters and members, in the basis of `_coordinates`: as orbits or (k, T, r), of every jungle."""
+        found: list[OrbitDirections | np.ndarray] = []
+        for dag in self.filters.dags_:
+            if not len(dag.filters):
+                continue
+            matrices, filters = self._matrices[dag.members], dag.filters.astype(np.float64)
+            orbits = None if self._turn is None else split_directions(self._turn, matrices, filters)
+            if orbits is not None:
+                found.append(orbits)
+            else:
+                directions = np.einsum("trs,ks->ktr", matrices, filters, optimize=True)
+                found.append((directions if self._turn is None else directions @ self._turn.basis).astype(np.float32))
+        return found
 
     def _coordinates(self, image: np.ndarray, height: int, width: int, side: int) -> np.ndarray:
-        """Compute z of all pixels of the tile: (r, h w) float64."""
+        """Compute z of all pixels of the tile, in the basis of the quarter turn if there is one: (r, h w) float32.
+
+        In double precision until then, so that the last digit does not depend on the tile.
+        """
         spectra = self._kernel_spectra(side)
         tile = fft.rfft2(image.astype(np.float64), (side, side), axes=(0, 1))
-        coordinates = np.empty((len(spectra), height, width))
+        coordinates = np.empty((len(spectra), height, width), np.float32)
         for direction, spectrum in zip(coordinates, spectra, strict=True):
             product = np.einsum("crs,rsc->rs", spectrum, tile) if self.n_channels > 1 else spectrum[0] * tile[..., 0]
-            direction[...] = fft.irfft2(product, (side, side))[:height, :width]
+            needed = fft.ifft(product, axis=0, overwrite_x=True)[:height]
+            direction[...] = fft.irfft(needed, side, axis=1, overwrite_x=True)[:, :width]
         return coordinates.reshape(len(spectra), -1)
 
     def _kernel_spectra(self, side: int) -> np.ndarray:
@@ -118,10 +151,26 @@ class WindowResponses:
 
         def transform() -> np.ndarray:
             kernels = _kernels(self.filters, self.size, self.n_channels)
+            if self._turn is not None:
+                kernels = np.tensordot(self._turn.basis.T, kernels, 1)
             spectra = fft.rfft2(kernels, (side, side), workers=self.filters.n_jobs)
             return np.conj(spectra, out=spectra)
 
         return self._spectra.get(side, transform)
+
+
+def _count_filters(directions: OrbitDirections | np.ndarray) -> int:
+    return len(directions.fixed if isinstance(directions, OrbitDirections) else directions)
+
+
+def _fill(directions, coordinates, largest, smallest) -> None:
+    """Fill the extremes (k, n) of the responses of some pixels to the filters of one jungle."""
+    if isinstance(directions, OrbitDirections):
+        _jit.fill_extremes(*directions.multiply(coordinates), largest, smallest)
+    else:
+        products = multiply(directions, coordinates)
+        products.max(axis=1, out=largest)
+        products.min(axis=1, out=smallest)
 
 
 def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarray:

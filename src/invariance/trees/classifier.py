@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,6 +16,9 @@ from invariance.trees.forest import class_shares, find_leaves, grow_forest
 from invariance.trees.growing import Growth
 from invariance.trees.masks import MAX_LEAVES, MaskedTrees, mask_trees
 from invariance.trees.tree import Tree
+
+LEAST_PROBABILITY = 1e-3  # in calibration, so that one sample that no tree expected does not decide
+SHARPNESS_BOUNDS = (0.25, 4.0)
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator):
@@ -46,6 +50,8 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         The trees.
     shares_ : ndarray of shape (n_leaves, n_classes), float32
         The share of every class among the samples of every leaf, over all trees.
+    sharpness_ : float
+        The power to which mean shares are raised before they are normalized; 1 until `calibrate` is called.
     """
 
     def __init__(self, n_trees=200, max_leaves=64, max_trials=None, n_jobs=None, random_state=None):
@@ -82,7 +88,33 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         leaves = find_leaves(self.trees_, X, self.n_jobs)
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
         self.shares_ = class_shares(leaves, codes, n_leaves, len(self.classes_)).astype(np.float32)
+        self.sharpness_ = 1.0
         self.__dict__.pop("_kept_masks", None)
+        return self
+
+    def calibrate(self, probabilities: np.ndarray, y: Any) -> "TreesClassifier":
+        """Set the sharpness that makes held-out probabilities most likely.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Probabilities of samples, by trees that were grown without them and have sharpness 1.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        self : TreesClassifier
+            The calibrated classifier.
+        """
+        codes = np.searchsorted(self.classes_, y)
+        logarithms = np.log(np.maximum(probabilities, LEAST_PROBABILITY).astype(np.float64))
+
+        def loss(sharpness: float) -> float:
+            scores = sharpness * logarithms
+            return float(np.mean(np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(codes)), codes]))
+
+        self.sharpness_ = float(minimize_scalar(loss, bounds=SHARPNESS_BOUNDS, method="bounded").x)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -99,18 +131,19 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         masks = self._masks()
         sums = np.zeros((features.shape[1], len(self.classes_)), np.float32)
         _jit.add_shares(np.ascontiguousarray(features, np.float32), *masks[:-1], self.shares_[masks.order], sums)
-        return sums / np.float32(len(self.trees_))
+        return _sharpen(sums / np.float32(len(self.trees_)), np.float32(self.sharpness_))
 
     def check_loaded(self) -> None:
         """Raise ValueError if the trees, read from a file, and their shares do not go together."""
         loaded.check_values(self, n_jobs=loaded.JOBS)
-        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_"):
+        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_", "sharpness_"):
             return
         loaded.check_values(
             self,
             classes_=loaded.labels(),
             n_features_in_=loaded.whole(1),
             trees_=loaded.list_of(loaded.instance(Tree), at_least=1),
+            sharpness_=loaded.number(*SHARPNESS_BOUNDS),
         )
         for tree in self.trees_:
             tree.check_loaded()
@@ -120,7 +153,8 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
                     f"{self.n_features_in_} features; got {tree.n_leaves} and feature {tree.feature.max()}."
                 )
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
-        loaded.check_values(self, shares_=loaded.array((n_leaves, len(self.classes_)), np.float32, 0, 1, contiguous=True))
+        shape = n_leaves, len(self.classes_)
+        loaded.check_values(self, shares_=loaded.array(shape, np.float32, 0, 1, contiguous=True))
 
     def __getstate__(self):
         """Leave out what can be computed again."""
@@ -131,3 +165,11 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         if kept is None:
             kept = self._kept_masks = mask_trees(self.trees_)
         return kept
+
+
+def _sharpen(probabilities: np.ndarray, sharpness: np.float32) -> np.ndarray:
+    """Raise probabilities (n, K) to a power and normalize them."""
+    if sharpness == 1:
+        return probabilities
+    powers = probabilities**sharpness
+    return powers / powers.sum(axis=1, keepdims=True)
