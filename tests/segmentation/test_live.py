@@ -395,7 +395,7 @@ def test_a_stroke_describes_only_the_tiles_it_is_in(monkeypatch):
 
     described = []
     original = description.filter_bank
-    monkeypatch.setattr(description, "filter_bank", lambda plane: described.append(1) or original(plane))
+    monkeypatch.setattr(description, "filter_bank", lambda *arguments: described.append(1) or original(*arguments))
     live = make_live()
     live.add_image(np.tile(IMAGE, (11, 13)))
     live.add_stroke(0, [5], [5], 0)

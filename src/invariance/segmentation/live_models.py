@@ -70,7 +70,7 @@ class LiveModels:
         return model
 
     def refine(self, version: int, painted: list[Painted], delay: float = 0, retry: bool = False) -> None:
-        """Start to fit the refined model of a version, unless it is there, in work, or has failed and is not retried."""
+        """Start to fit the refined model of a version, unless it is there or in work, or failed and is not retried."""
         with self._lock:
             is_ready = self._refined is not None and self._refined.version == version
             if is_ready or (version == self._failed and not retry):
