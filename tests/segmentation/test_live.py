@@ -645,8 +645,8 @@ def test_filters_are_kept_while_labels_are_added(monkeypatch):
     monkeypatch.setattr(JungleSegmenter, "_learn_filters", lambda *a: learned.append(1) or original(*a))
     live = make_live()
     live.add_image(IMAGE)
-    for number in range(5):
-        live.add_stroke(0, *brush_pixels([[15 * number + 5, 5], [15 * number + 5, 70]], 2, IMAGE.shape), number % 2)
+    for number in range(6):
+        live.add_stroke(0, *brush_pixels([[14 * number + 5, 5], [14 * number + 5, 70]], 2, IMAGE.shape), number % 2)
     first = live.export()
     live.add_stroke(0, *brush_pixels([[90, 5], [90, 70]], 2, IMAGE.shape), 1)
     second = live.export()
@@ -661,7 +661,8 @@ def test_filters_are_kept_while_labels_are_added(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("labels", "n_expected"), [([0, 1], 2), ([0, 1, 0], 2), ([0, 1] * 4, 8), ([0, 1] * 5 + [2], 11), ([0, 0, 0, 1], 4)]
+    ("labels", "n_expected"),
+    [([0, 1], 2), ([0, 1, 0], 3), ([0, 1] * 5, 8), ([0, 1] * 7, 12), ([0, 1] * 5 + [2], 11), ([0] * 4 + [1], 5)],
 )
 def test_filters_are_learned_from_the_first_strokes(labels, n_expected):
     assert count_for_filters(np.array(labels)) == n_expected

@@ -83,7 +83,7 @@ class _Filters(NamedTuple):
 class Refiner:
     """Fits segmenters to strokes; filters are kept as long as the strokes they were learned from are.
 
-    Filters are learned from the first 2, 4, 8, ... strokes, and the final estimators from all. So the result depends on
+    Filters are learned from the first 2, 3, 4, 6, 8, 12, ... strokes, and the final estimators from all. So the result depends on
     the strokes alone, not on which of the earlier jobs were cancelled.
 
     Parameters
@@ -152,10 +152,11 @@ class Refiner:
 
 
 def count_for_filters(labels: np.ndarray) -> int:
-    """Return from how many of the first strokes filters are learned: a power of two, or until all classes occur."""
+    """Return from how many of the first strokes filters are learned: 2, 3, 4, 6, 8, ..., or until all classes occur."""
     power = 1 << (len(labels).bit_length() - 1)
+    between = power + power // 2
     firsts = np.unique(labels, return_index=True)[1]
-    return max(power, int(firsts.max()) + 1)
+    return max(between if between <= len(labels) else power, int(firsts.max()) + 1)
 
 
 def pick_pixels(painted: Painted, seed: int) -> Picked:
