@@ -8,6 +8,7 @@ import pytest
 from scipy import ndimage
 
 from invariance.datasets import make_membranes
+from invariance.models import load, save
 from invariance.segmentation import JungleSegmenter, LiveSegmenter, View, brush_pixels, live_images, refinement
 from invariance.segmentation.background import Background
 from invariance.segmentation.description import BANK_ALONE, TILE_SIDE
@@ -689,6 +690,16 @@ def test_going_on_from_an_exported_model():
     assert (better.predict(DATA.images[1]) == truth).mean() >= (
         segmenter.predict(DATA.images[1]) == truth
     ).mean() - 0.05
+
+
+def test_an_exported_model_can_be_saved(tmp_path):
+    segmenter = started().export()
+    save(segmenter, tmp_path / "model.inv")
+    loaded = load(tmp_path / "model.inv")
+    np.testing.assert_array_equal(loaded.predict_proba(IMAGE), segmenter.predict_proba(IMAGE))
+    live = LiveSegmenter.from_model(loaded, refine=False)
+    live.add_image(IMAGE)
+    np.testing.assert_allclose(whole(live)[0], segmenter.predict_proba(IMAGE), atol=1e-5)
 
 
 def test_of_a_long_stroke_some_connected_pixels_are_learned_from():

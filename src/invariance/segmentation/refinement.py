@@ -83,8 +83,8 @@ class _Filters(NamedTuple):
 class Refiner:
     """Fits segmenters to strokes; filters are kept as long as the strokes they were learned from are.
 
-    Filters are learned from the first 2, 3, 4, 6, 8, 12, ... strokes, and the final estimators from all. So the result depends on
-    the strokes alone, not on which of the earlier jobs were cancelled.
+    Filters are learned from the first 2, 3, 4, 6, 8, 12, ... strokes, and the final estimators from all. So the result
+    depends on the strokes alone, not on which of the earlier jobs were cancelled.
 
     Parameters
     ----------
