@@ -53,7 +53,7 @@ class RefinedModel:
         self._runner.set_params(standardize=False, scale="dtype", transformations=_without_normalizing(segmenter))
         self._runner.__dict__.pop("intensity_range_", None)  # standardized values have none
         reach = max(REACH, window_reach(segmenter.patch_size_)) + REACH * (len(segmenter.final_estimators_) - 1)
-        self._margin = -(-reach // 32) * 32
+        self._margin = -(-reach // 8) * 8  # learned filters see every second pixel: parts begin at an even one
 
     def predict(self, image: StandardImage, block: Tile) -> np.ndarray:
         """Predict probabilities (h, w, K) float32 of a part of an image, as for the whole image."""
