@@ -75,7 +75,7 @@ def warm_up(images, masks):
 
 
 def compare_with_forest(forest, segmenter, image):
-    """Seconds for one section, features included: no slower than the forest."""
+    """Seconds for one section, features included: at most half of the forest's."""
     models = forest, segmenter
     print(f"One section of {image.shape[0]} x {image.shape[1]}, median of {N_REPEATS}")
     # Alternately, so that other load on the machine affects both.

@@ -1,4 +1,4 @@
-"""Trees as a classifier: masks equal paths, shares are means, calibration sharpens what was too blunt."""
+"""Trees as a classifier: masks equal paths, probabilities are mean shares."""
 
 import numpy as np
 import pytest
@@ -52,27 +52,21 @@ def test_columns_and_rows_agree_whatever_their_order_in_memory():
     assert model.predict_columns(np.empty((9, 0), np.float32)).shape == (0, 2)
 
 
-@pytest.mark.parametrize(("power", "is_sharper"), [(0.5, True), (2.0, False)])
-def test_calibration_undoes_a_power_of_the_true_probabilities(power, is_sharper):
-    rng = np.random.default_rng(0)
-    true = rng.uniform(0.02, 0.98, 20_000)
-    y = (rng.random(len(true)) < true).astype(int)
-    shown = np.column_stack([(1 - true) ** power, true**power])
-    shown /= shown.sum(axis=1, keepdims=True)
-    X, codes = make_rows()
-    model = TreesClassifier(5, random_state=0).fit(X, codes)
-    before = model.predict_proba(X)
-    model.calibrate(shown, y)
-    assert model.sharpness_ == pytest.approx(1 / power, rel=0.1)
-    after = model.predict_proba(X)
-    np.testing.assert_allclose(after.sum(axis=1), 1, atol=1e-6)
-    assert np.mean(after.max(axis=1) - before.max(axis=1)) * (1 if is_sharper else -1) > 0
+@pytest.mark.parametrize("sharpness", [0.5, 1, 2.0])
+def test_sharpness_is_a_power_of_the_shares(sharpness):
+    X, y = make_rows(n_classes=3, noise=1.0)
+    plain = TreesClassifier(5, random_state=0).fit(X, y).predict_proba(X)
+    found = TreesClassifier(5, sharpness=sharpness, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(
+        found[:, 0] * plain[:, 1] ** sharpness, found[:, 1] * plain[:, 0] ** sharpness, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"n_trees": 0}, "n_trees must be .*; got 0"), ({"max_leaves": 65}, "max_leaves must be .*; got 65"),
-     ({"max_trials": 0}, "max_trials must be .*; got 0")],
+     ({"max_trials": 0}, "max_trials must be .*; got 0"), ({"sharpness": 0}, "sharpness must be .*; got 0")],
 )  # fmt: skip
 def test_errors_name_the_parameter_and_its_value(settings, message):
     with pytest.raises(ValueError, match=message):
@@ -88,7 +82,7 @@ def forge_shares(model):
 
 
 def forge_sharpness(model):
-    model.sharpness_ = 1e9
+    model.sharpness = 1e9
 
 
 @pytest.mark.parametrize("forge", [forge_feature, forge_shares, forge_sharpness])
@@ -102,8 +96,7 @@ def test_forged_trees_are_refused(forge):
 
 def test_a_saved_classifier_predicts_the_same(tmp_path):
     X, y = make_rows()
-    model = TreesClassifier(5, random_state=0).fit(X, y).calibrate(make_rows(n_features=2, noise=0.1)[0].clip(0, 1), y)
+    model = TreesClassifier(5, sharpness=0.7, random_state=0).fit(X, y)
     models.save(model, tmp_path / "trees.inv")
     loaded = models.load(tmp_path / "trees.inv")
-    assert loaded.sharpness_ != 1
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

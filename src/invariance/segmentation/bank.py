@@ -66,7 +66,8 @@ def _blur(plane: np.ndarray, sigma: float, wanted: int, margin: int = REACH) -> 
     # OpenCV rounds the last columns of a plane differently; they are to lie in the margin, so all of it is kept there.
     near = plane[spare : plane.shape[0] - spare, spare:]
     weights = _gaussian(sigma, radius)
-    return cv2.sepFilter2D(near, cv2.CV_32F, weights, weights)[radius:-radius, radius : wanted - margin or None]
+    blurred = cv2.sepFilter2D(near, cv2.CV_32F, weights, weights)[radius:-radius, radius : wanted - margin or None]
+    return np.ascontiguousarray(blurred)  # for compiled loops, which are slow on anything else
 
 
 def _radius(sigma: float) -> int:

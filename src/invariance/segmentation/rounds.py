@@ -41,20 +41,7 @@ def fit_rounds(
             chain.append(estimator)
         context = _describe_contexts(labelled, pixels, folds, description, by_fold, n_jobs)
         features = np.concatenate([own, context], axis=1)
-    return [*estimators, _fit_last(make_estimator, features, pixels.codes, folds, n_jobs)]
-
-
-def _fit_last(make_estimator: MakeEstimator, features, codes, folds: np.ndarray, n_jobs: int | None) -> Any:
-    """Fit the classifier whose probabilities users see; calibrate it on held-out pixels if it can be."""
-    estimator = fit_estimator(make_estimator, features, codes)
-    if not hasattr(estimator, "calibrate"):
-        return estimator
-    held_out = np.empty((len(codes), len(estimator.classes_)), np.float32)
-    training = [folds != fold for fold in range(N_FOLDS)]
-    others = map_jobs(partial(_fit_on, make_estimator, features, codes), training, n_jobs)
-    for fold, other in enumerate(others):
-        held_out[folds == fold] = other.predict_proba(features[folds == fold])
-    return estimator.calibrate(held_out, codes)
+    return [*estimators, fit_estimator(make_estimator, features, pixels.codes)]
 
 
 def _fit_on(make_estimator: MakeEstimator, features: np.ndarray, codes: np.ndarray, rows: np.ndarray) -> Any:

@@ -331,7 +331,7 @@ class JungleSegmenter(BaseEstimator):
         """Return a function that makes an unfitted final estimator for a number of samples."""
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
         chosen = choose_estimator(self.final_estimator, n_pixels, n_observations)
-        return lambda n_samples: make_estimator(chosen, n_samples, seed, n_trees)
+        return lambda n_samples: make_estimator(chosen, n_samples, n_observations, seed, n_trees)
 
     def _phi(self) -> TransformationSet:
         return DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations

@@ -98,13 +98,13 @@ class WindowResponses:
             responses[...] = self.at(image, rows, cols).T.reshape(responses.shape)
             return responses
         coordinates = self._coordinates(image, height, width, _padded(side, self.size))
-        largest, smallest = responses.reshape(2, -1, height * width)
+        extremes = responses.reshape(2, -1, height * width)
         for start in range(0, height * width, CHUNK):
             chunk = slice(start, start + CHUNK)
             first = 0
             for directions in self._directions:
                 filters = slice(first, first + _count_filters(directions))
-                _fill(directions, coordinates[:, chunk], largest[filters, chunk], smallest[filters, chunk])
+                extremes[:, filters, chunk] = _find_extremes(directions, coordinates[:, chunk])
                 first = filters.stop
         return responses
 
@@ -139,9 +139,12 @@ class WindowResponses:
         """
         spectra = self._kernel_spectra(side)
         tile = fft.rfft2(image.astype(np.float64), (side, side), axes=(0, 1))
+        product = np.empty(tile.shape[:2], tile.dtype)
         coordinates = np.empty((len(spectra), height, width), np.float32)
         for direction, spectrum in zip(coordinates, spectra, strict=True):
-            product = np.einsum("crs,rsc->rs", spectrum, tile) if self.n_channels > 1 else spectrum[0] * tile[..., 0]
+            np.multiply(spectrum[0], tile[..., 0], out=product)
+            for channel in range(1, self.n_channels):
+                product += spectrum[channel] * tile[..., channel]
             needed = fft.ifft(product, axis=0, overwrite_x=True)[:height]
             direction[...] = fft.irfft(needed, side, axis=1, overwrite_x=True)[:, :width]
         return coordinates.reshape(len(spectra), -1)
@@ -163,14 +166,16 @@ def _count_filters(directions: OrbitDirections | np.ndarray) -> int:
     return len(directions.fixed if isinstance(directions, OrbitDirections) else directions)
 
 
-def _fill(directions, coordinates, largest, smallest) -> None:
-    """Fill the extremes (k, n) of the responses of some pixels to the filters of one jungle."""
+def _find_extremes(directions: OrbitDirections | np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """Find the largest and smallest responses (2, k, n) of some pixels to the filters of one jungle."""
+    extremes = np.empty((2, _count_filters(directions), coordinates.shape[1]), np.float32)
     if isinstance(directions, OrbitDirections):
-        _jit.fill_extremes(*directions.multiply(coordinates), largest, smallest)
+        _jit.fill_extremes(*directions.multiply(coordinates), *extremes)
     else:
         products = multiply(directions, coordinates)
-        products.max(axis=1, out=largest)
-        products.min(axis=1, out=smallest)
+        products.max(axis=1, out=extremes[0])
+        products.min(axis=1, out=extremes[1])
+    return extremes
 
 
 def _kernels(filters: InvariantFeatures, size: int, n_channels: int) -> np.ndarray:

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from invariance._core import loaded
-from invariance._core.checks import check_count
+from invariance._core.checks import check_count, check_number
 from invariance._core.randomness import make_rng, spawn_rngs
 from invariance.trees import _jit
 from invariance.trees.forest import class_shares, find_leaves, grow_forest
@@ -17,8 +16,7 @@ from invariance.trees.growing import Growth
 from invariance.trees.masks import MAX_LEAVES, MaskedTrees, mask_trees
 from invariance.trees.tree import Tree
 
-LEAST_PROBABILITY = 1e-3  # in calibration, so that one sample that no tree expected does not decide
-SHARPNESS_BOUNDS = (0.25, 4.0)
+SHARPNESS_BOUNDS = (0.01, 100.0)
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator):
@@ -35,6 +33,9 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         Maximum number of leaves per tree, at most 64.
     max_trials : int or None, default=None
         Number of random tests per node; None means the square root of the number of features.
+    sharpness : float, default=1.0
+        The power to which the mean shares of the leaves are raised before they are normalized. Less than 1 makes
+        predictions less certain, as they should be if samples depend on each other.
     n_jobs : int or None, default=None
         Number of parallel jobs; it does not change the result.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -50,14 +51,13 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         The trees.
     shares_ : ndarray of shape (n_leaves, n_classes), float32
         The share of every class among the samples of every leaf, over all trees.
-    sharpness_ : float
-        The power to which mean shares are raised before they are normalized; 1 until `calibrate` is called.
     """
 
-    def __init__(self, n_trees=200, max_leaves=64, max_trials=None, n_jobs=None, random_state=None):
+    def __init__(self, n_trees=200, max_leaves=64, max_trials=None, sharpness=1.0, n_jobs=None, random_state=None):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.max_trials = max_trials
+        self.sharpness = sharpness
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -78,6 +78,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         """
         n_trees = check_count("n_trees", self.n_trees)
         max_leaves = check_count("max_leaves", self.max_leaves, at_least=2, at_most=MAX_LEAVES)
+        check_number("sharpness", self.sharpness, *SHARPNESS_BOUNDS)
         X, y = validate_data(self, X, y, dtype=np.float32, order="C")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -88,33 +89,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         leaves = find_leaves(self.trees_, X, self.n_jobs)
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
         self.shares_ = class_shares(leaves, codes, n_leaves, len(self.classes_)).astype(np.float32)
-        self.sharpness_ = 1.0
         self.__dict__.pop("_kept_masks", None)
-        return self
-
-    def calibrate(self, probabilities: np.ndarray, y: Any) -> "TreesClassifier":
-        """Set the sharpness that makes held-out probabilities most likely.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Probabilities of samples, by trees that were grown without them and have sharpness 1.
-        y : array-like of shape (n_samples,)
-            Their classes.
-
-        Returns
-        -------
-        self : TreesClassifier
-            The calibrated classifier.
-        """
-        codes = np.searchsorted(self.classes_, y)
-        logarithms = np.log(np.maximum(probabilities, LEAST_PROBABILITY).astype(np.float64))
-
-        def loss(sharpness: float) -> float:
-            scores = sharpness * logarithms
-            return float(np.mean(np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(codes)), codes]))
-
-        self.sharpness_ = float(minimize_scalar(loss, bounds=SHARPNESS_BOUNDS, method="bounded").x)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -131,19 +106,19 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         masks = self._masks()
         sums = np.zeros((features.shape[1], len(self.classes_)), np.float32)
         _jit.add_shares(np.ascontiguousarray(features, np.float32), *masks[:-1], self.shares_[masks.order], sums)
-        return _sharpen(sums / np.float32(len(self.trees_)), np.float32(self.sharpness_))
+        return _sharpen(sums / np.float32(len(self.trees_)), np.float32(self.sharpness))
 
     def check_loaded(self) -> None:
         """Raise ValueError if the trees, read from a file, and their shares do not go together."""
         loaded.check_values(self, n_jobs=loaded.JOBS)
-        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_", "sharpness_"):
+        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_"):
             return
         loaded.check_values(
             self,
             classes_=loaded.labels(),
             n_features_in_=loaded.whole(1),
             trees_=loaded.list_of(loaded.instance(Tree), at_least=1),
-            sharpness_=loaded.number(*SHARPNESS_BOUNDS),
+            sharpness=loaded.number(*SHARPNESS_BOUNDS),
         )
         for tree in self.trees_:
             tree.check_loaded()
