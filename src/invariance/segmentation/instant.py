@@ -37,7 +37,7 @@ class InstantModel:
     rows_at : callable
         Returns the kept rows of a resolution, from its step.
     make_classifier : callable
-        Makes an unfitted classifier with `fit` and `predict_columns`.
+        Makes an unfitted classifier with `fit` and `predict_columns`, for a number of samples and of strokes.
     n_jobs : int or None
         Number of tiles described at a time.
     """
@@ -49,7 +49,7 @@ class InstantModel:
         version: int,
         painted: list[Painted],
         rows_at: Callable[[int], StrokeRows],
-        make_classifier: Callable[[], Any],
+        make_classifier: Callable[[int, int], Any],
         n_jobs: int | None,
     ):
         self.version, self.painted = version, painted
@@ -68,7 +68,8 @@ class InstantModel:
             if step not in self._classifiers:
                 rows = self.rows(step)
                 codes = np.searchsorted(self.classes, rows.labels)
-                self._classifiers[step] = self._make_classifier().fit(rows.features, codes)
+                classifier = self._make_classifier(len(codes), len(self.painted))
+                self._classifiers[step] = classifier.fit(rows.features, codes)
             return self._classifiers[step]
 
     def predict(self, features: np.ndarray, step: int = 1) -> np.ndarray:

@@ -49,7 +49,7 @@ class LiveScores(NamedTuple):
     unscored: dict[int, str]
 
 
-def score_rows(rows: Rows, by: str, make_classifier: Callable[[], Any], seed: int) -> LiveScores:
+def score_rows(rows: Rows, by: str, make_classifier: Callable[[int, int], Any], seed: int) -> LiveScores:
     """Predict strokes or images by models fitted without them.
 
     Neighbouring pixels are alike, so pixels of one stroke, and strokes that touch, are held out together. A class with
@@ -62,7 +62,7 @@ def score_rows(rows: Rows, by: str, make_classifier: Callable[[], Any], seed: in
     by : {"auto", "stroke", "image"}
         What is held out as a whole; "auto" means images if there are at least four, else strokes.
     make_classifier : callable
-        Makes an unfitted classifier.
+        Makes an unfitted classifier for a number of samples and of strokes.
     seed : int
         Seed of the division.
 
@@ -84,7 +84,8 @@ def score_rows(rows: Rows, by: str, make_classifier: Callable[[], Any], seed: in
         held_out = held_out[np.isin(codes[held_out], codes[learned])]
         if len(held_out):
             known, known_codes = np.unique(codes[learned], return_inverse=True)
-            classifier = make_classifier().fit(rows.features[learned], known_codes)
+            classifier = make_classifier(len(learned), len(np.unique(rows.strokes[learned])))
+            classifier.fit(rows.features[learned], known_codes)
             predicted = known[classifier.predict_proba(rows.features[held_out]).argmax(axis=1)]
             np.add.at(confusion, (codes[held_out], predicted), 1)
     is_scored = confusion.sum(axis=1) > 0
