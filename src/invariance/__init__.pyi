@@ -26,6 +26,7 @@ from .jungles import TreeClassifier as TreeClassifier
 from .models import load as load
 from .models import save as save
 from .segmentation import JungleSegmenter as JungleSegmenter
+from .segmentation import LiveSegmenter as LiveSegmenter
 from .tangents import JitteredSVC as JitteredSVC
 from .tangents import TangentDistance as TangentDistance
 from .tangents import TangentOneClassSVM as TangentOneClassSVM
