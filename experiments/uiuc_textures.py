@@ -186,7 +186,7 @@ def _histograms(descriptor, paths, labels, seed: int, cache: Path | None) -> np.
     described = descriptor if cache is None else StoredVectors()
     codebook, grid = KMeansCodebook(N_WORDS), Grid(N_VECTORS)
     bag = BagOfFeatures(codebook, described, grid, normalization="sum", random_state=seed)
-    return bag.fit([images[i] for i in training]).transform(images)
+    return bag.fit([images[i] for i in training]).transform(list(images))
 
 
 def stored_vectors(descriptor, paths: Sequence[Path], cache: Path) -> np.ndarray:
