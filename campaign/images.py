@@ -202,6 +202,16 @@ def _fit_pixels(world: Path, files: list[Path]) -> list[str]:
     return faults
 
 
+def _advise_pixels(world: Path, files: list[Path]) -> list[str]:
+    """A damaged image with a whole mask, and a whole image with a damaged mask."""
+    pairs = [(str(files[0]), "masks/0.png"), ("cells/0.png", str(files[-1]))]
+    return [
+        fault
+        for pair in pairs
+        for fault in run_command(["advise-pixels", *pair, "--pixels", "200", "--patch-size", "5"], world).faults()
+    ]
+
+
 def _transformations(world: Path, files: list[Path]) -> list[str]:
     return [
         fault
@@ -221,6 +231,7 @@ COMMANDS: dict[str, Callable[[Path, list[Path]], list[str]]] = {
     "compare": _compare,
     "explain": _explain,
     "advise": _advise,
+    "advise-pixels": _advise_pixels,
 }
 
 PART = Part(NAME, 10_000, _seconds, make_world, run, n_together=50)

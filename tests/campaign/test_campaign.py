@@ -96,7 +96,7 @@ def test_a_case_depends_on_the_seed_the_part_and_its_number():
 
 
 def test_arguments_of_every_command_are_drawn():
-    drawn = [draw(np.random.default_rng(number), ["a.png"])[0] for number in range(2000)]
+    drawn = [draw(np.random.default_rng(number), ["a.png"])[0] for number in range(6000)]
     assert {arguments[0] for arguments in drawn} == set(COMMANDS)
     for name, parameters in all_parameters().items():
         given = {word.partition("=")[0] for arguments in drawn if arguments[0] == name for word in arguments}

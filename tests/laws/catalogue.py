@@ -203,12 +203,13 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "TangentVectorKernel": [{}, {"form": "sum", "method": "difference"}, {"form": "distribution"}],
     "TradeoffKernel": [{"kernels": [DerivedKernel(A_RESPONSE), TangentVectorKernel(form="distribution")]}],
     "TreeClassifier": [{"transformations": Reflections(), "rank": 24, **JUNGLE}],
+    "TreesClassifier": [{"n_trees": 5, "max_leaves": 8, "sharpness": 0.8}],
     "VirtualSVC": [{"transformations": Shifts(1)}],
 }  # fmt: skip
 IMAGE_ESTIMATORS = make_all(FITTED_CLASSES, IMAGE_SETTINGS)
 
 # Estimators that learn from something else than labelled images; see `task` in conftest.py.
-TASKS = {"ClusteringForest": "rows", "KMeansCodebook": "rows", "JungleSegmenter": "masks"}
+TASKS = {"ClusteringForest": "rows", "KMeansCodebook": "rows", "TreesClassifier": "rows", "JungleSegmenter": "masks"}
 
 # ---------------------------------------------------------------- specifications and kernels
 

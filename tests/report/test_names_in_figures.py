@@ -19,6 +19,7 @@ IMAGES = np.random.default_rng(0).random((4, 8, 8)).astype(np.float32)
 SHARES = np.full((4, 4), 0.25)
 WITHOUT_NAMES = {
     "advice_figure",
+    "pixel_advice_figure",
     "reliability_figure",
     "word_figure",
     "filters_figure",

@@ -16,7 +16,7 @@ from invariance.trees.growing import Growth
 from invariance.trees.masks import MAX_LEAVES, MaskedTrees, mask_trees
 from invariance.trees.tree import Tree
 
-SHARPNESS_BOUNDS = (0.01, 100.0)
+SHARPNESS_BOUNDS = (0.01, 10.0)
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator):
@@ -89,12 +89,13 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         leaves = find_leaves(self.trees_, X, self.n_jobs)
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
         self.shares_ = class_shares(leaves, codes, n_leaves, len(self.classes_)).astype(np.float32)
-        self.__dict__.pop("_kept_masks", None)
+        self._kept_masks = mask_trees(self.trees_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of every sample of X (n_samples, n_features)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the class probabilities (n_samples, n_classes) float32 of X (n_samples, n_features)."""
