@@ -6,10 +6,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
-from invariance.segmentation import _jit
-from invariance.segmentation.boosted import MAX_LEAVES, MaskedBoosting
+from invariance.segmentation.boosted import MaskedBoosting
 from invariance.segmentation.estimators import PlainPredictor, fast_predictor
 from invariance.segmentation.sklearn_boosting import read_trees
+from invariance.trees import _jit
+from invariance.trees.masks import MAX_LEAVES
 from tests import reference
 
 N_FEATURES = 5

@@ -13,7 +13,7 @@ from invariance.segmentation import JungleSegmenter, segmenter
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.description import BANK_ALONE
 from invariance.segmentation.inputs import pair_up
-from invariance.segmentation.observations import group_pixels
+from invariance.segmentation.observations import group_pixels, number_strokes
 from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
@@ -159,8 +159,8 @@ def test_context_comes_from_estimators_that_have_not_seen_the_image(n_rounds):
     masks = [np.indices((20, 24))[1] // 12 for _ in images]
     labelled = pair_up(images, masks, None, False)
     pixels = draw_pixels(labelled.masks, labelled.classes, labelled.counts, 300, "balanced", np.random.default_rng(0))
-    groups = group_pixels(labelled.masks, labelled.classes, pixels)
-    folds = make_folds(groups, pixels.codes, 2, np.random.default_rng(0))
+    strokes = number_strokes([np.isin(mask, labelled.classes) for mask in labelled.masks], pixels)
+    folds = make_folds(group_pixels(pixels, strokes), pixels.codes, 2, np.random.default_rng(0))
     made = []
 
     def make_witness(n_samples):
@@ -220,8 +220,8 @@ def test_the_patch_size_that_sees_what_matters_is_chosen(sizes):
     image, mask = dots_far_and_near(0)
     labelled = pair_up(image, mask, UNLABELLED, True)
     pixels = draw_pixels(labelled.masks, labelled.classes, labelled.counts, 600, "balanced", np.random.default_rng(0))
-    groups = group_pixels(labelled.masks, labelled.classes, pixels)
-    folds = make_folds(groups, pixels.codes, 2, np.random.default_rng(0))
+    strokes = number_strokes([np.isin(mask, labelled.classes) for mask in labelled.masks], pixels)
+    folds = make_folds(group_pixels(pixels, strokes), pixels.codes, 2, np.random.default_rng(0))
     assert select_patch_size(labelled.images, pixels, folds, sizes, make_filters, boosting) == 13
 
 

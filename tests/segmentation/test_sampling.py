@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from invariance.segmentation.observations import SQUARE, group_pixels
+from invariance.segmentation.observations import SQUARE, group_pixels, number_strokes
 from invariance.segmentation.sampling import Pixels, count_labels, draw_pixels, make_folds
 
 UNLABELLED = 9
@@ -104,8 +104,8 @@ def test_by_image_gives_every_pixel_once():
 
 def fold_pixels(masks, pixels, n_classes, seed=0):
     """The fold of every pixel."""
-    groups = group_pixels(masks, np.arange(n_classes), pixels)
-    return make_folds(groups, pixels.codes, n_classes, np.random.default_rng(seed))
+    strokes = number_strokes([np.isin(mask, range(n_classes)) for mask in masks], pixels)
+    return make_folds(group_pixels(pixels, strokes), pixels.codes, n_classes, np.random.default_rng(seed))
 
 
 def assert_every_fold_leaves_all_classes(pixels, fold, n_classes):
@@ -168,12 +168,12 @@ def make_strokes(*boxes, shape=(300, 300)):
 
 
 def group_all(*masks):
-    """The observation of every labelled pixel, and the pixels."""
+    """The stroke of every labelled pixel, and the pixels."""
     pixels = draw(masks, 2, 10**6, "proportional")
-    return group_pixels(list(masks), np.arange(2), pixels), pixels
+    return number_strokes([mask != UNLABELLED for mask in masks], pixels), pixels
 
 
-def test_a_stroke_is_one_observation_wherever_it_lies():
+def test_a_stroke_is_one_stroke_wherever_it_lies():
     groups, pixels = group_all(make_strokes((60, 70, 60, 70), (100, 160, 60, 63), (10, 20, 250, 260)))
     assert groups.max() == 2
     for group in range(3):
@@ -181,7 +181,7 @@ def test_a_stroke_is_one_observation_wherever_it_lies():
 
 
 @pytest.mark.parametrize(("gap", "n_groups"), [(2, 1), (8, 1), (9, 2), (30, 2)])
-def test_strokes_beside_each_other_are_one_observation(gap, n_groups):
+def test_strokes_beside_each_other_are_one_stroke(gap, n_groups):
     groups, _ = group_all(make_strokes((50, 60, 50, 60), (50, 60, 60 + gap, 70 + gap)))
     assert groups.max() + 1 == n_groups
 

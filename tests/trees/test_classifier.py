@@ -18,7 +18,7 @@ def make_rows(n=400, n_features=9, n_classes=2, seed=0, noise=0.5):
     return rows.astype(np.float32), codes
 
 
-@pytest.mark.parametrize("max_leaves", [2, 3, 31, 32, 33, MAX_LEAVES])
+@pytest.mark.parametrize("max_leaves", [2, 3, 31, MAX_LEAVES])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_masks_equal_walking_every_tree(max_leaves, n_classes):
     X, y = make_rows(n_classes=n_classes, noise=1.0)
@@ -65,7 +65,7 @@ def test_sharpness_is_a_power_of_the_shares(sharpness):
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"n_trees": 0}, "n_trees must be .*; got 0"), ({"max_leaves": 65}, "max_leaves must be .*; got 65"),
+    [({"n_trees": 0}, "n_trees must be .*; got 0"), ({"max_leaves": 33}, "max_leaves must be .*; got 33"),
      ({"max_trials": 0}, "max_trials must be .*; got 0"), ({"sharpness": 0}, "sharpness must be .*; got 0")],
 )  # fmt: skip
 def test_errors_name_the_parameter_and_its_value(settings, message):

@@ -4,53 +4,6 @@ import numpy as np
 
 from invariance._core.compilation import compiled
 
-# Columns processed together, so that their masks and features stay in a fast cache.
-GROUP = 256
-ALL_LEAVES = np.uint32(0xFFFFFFFF)
-# A power of two as a float32: its exponent begins at this bit and is this much too large.
-EXPONENT_BIT, EXPONENT_BIAS = np.uint32(23), np.uint32(127)
-
-
-@compiled
-def add_trees(features, first_test, feature, threshold, kept, first_leaf, value, scores):
-    """Add to scores (n,) the value of the leaf that every column of features (F, n) float32 reaches in every tree.
-
-    Paths are not followed: the leaves of a tree are bits, from left to right, and every test that sends a column to the
-    right clears the bits of the leaves on its left; the lowest remaining bit is the leaf. All columns do the same work,
-    so that the compiler can vectorise it.
-    """
-    n_features, n_columns = features.shape
-    near = np.zeros((n_features, GROUP), np.float32)
-    leaves = np.empty(GROUP, np.uint32)
-    sums = np.empty(GROUP, np.float64)
-    # Loops are as long as a group, even if it has fewer columns: their length is then known when they are compiled.
-    for start in range(0, n_columns, GROUP):
-        stop = min(start + GROUP, n_columns)
-        near[:, : stop - start] = features[:, start:stop]
-        sums[:] = 0
-        for tree in range(len(first_leaf)):
-            for i in range(GROUP):
-                leaves[i] = ALL_LEAVES
-            first, end = first_test[tree], first_test[tree + 1]
-            # Two tests at a time, as reading and writing the masks takes as long as the tests.
-            for test in range(first, end - 1, 2):
-                one, one_limit, one_rest = near[feature[test]], threshold[test], kept[test]
-                two, two_limit, two_rest = near[feature[test + 1]], threshold[test + 1], kept[test + 1]
-                for i in range(GROUP):
-                    after_one = one_rest if one[i] > one_limit else ALL_LEAVES
-                    after_two = two_rest if two[i] > two_limit else ALL_LEAVES
-                    leaves[i] &= after_one & after_two
-            if (end - first) % 2:
-                one, one_limit, one_rest = near[feature[end - 1]], threshold[end - 1], kept[end - 1]
-                for i in range(GROUP):
-                    leaves[i] &= one_rest if one[i] > one_limit else ALL_LEAVES
-            values = value[first_leaf[tree] :]
-            for i in range(GROUP):
-                lowest = np.float32(leaves[i] & (~leaves[i] + np.uint32(1)))
-                sums[i] += values[(lowest.view(np.uint32) >> EXPONENT_BIT) - EXPONENT_BIAS]
-        for i in range(stop - start):
-            scores[start + i] += sums[i]
-
 
 @compiled
 def fill_extremes(fixed, negated, turned, largest, smallest):

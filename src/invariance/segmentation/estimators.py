@@ -8,16 +8,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from invariance._core.parallel import one_openmp_thread
 from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
-from invariance.segmentation.boosted import mask_trees
+from invariance.segmentation.boosted import mask_boosting
 from invariance.trees import TreesClassifier
 
-# Boosting overfits to fewer pixels than this, and to fewer observations (strokes, squares or images) than this.
-FEW_PIXELS, FEW_OBSERVATIONS = 20_000, 32
-# Trees that saw few observations are too certain of other images: with this many, the logarithms of their odds are
+# Boosting overfits to fewer pixels than this, and to fewer strokes than this, see `number_strokes`.
+FEW_PIXELS, FEW_STROKES = 20_000, 32
+# Trees that saw few strokes are too certain of other images: with this many, the logarithms of their odds are
 # halved (chosen on ISBI sections 13 and 17; calibrating on held-out strokes of one section was worse).
 DOUBTS = 4
-# Leaves per extremely randomized tree: more do not help, and prediction takes longer.
-MAX_LEAVES = 32
 # Makes an unfitted classifier for a number of samples.
 MakeEstimator = Callable[[int], Any]
 # Number of pixels classified at once: some classifiers need many times the memory of their input.
@@ -45,19 +43,19 @@ class PlainPredictor:
             return np.concatenate([self.estimator.predict_proba(np.ascontiguousarray(part.T)) for part in parts])
 
 
-def choose_estimator(final_estimator: Any, n_pixels: int, n_observations: int) -> Any:
+def choose_estimator(final_estimator: Any, n_pixels: int, n_strokes: int) -> Any:
     """Replace "auto" by what suits the labels: "boosting" if there are many, else "trees"."""
     if not isinstance(final_estimator, str) or final_estimator != "auto":
         return final_estimator
-    return "trees" if n_pixels < FEW_PIXELS or n_observations < FEW_OBSERVATIONS else "boosting"
+    return "trees" if n_pixels < FEW_PIXELS or n_strokes < FEW_STROKES else "boosting"
 
 
-def make_estimator(final_estimator: Any, n_samples: int, n_observations: int, seed: int, n_trees: int) -> Any:
-    """Make an unfitted classifier for the features of `n_samples` pixels out of `n_observations`."""
+def make_estimator(final_estimator: Any, n_samples: int, n_strokes: int, seed: int, n_trees: int) -> Any:
+    """Make an unfitted classifier for the features of `n_samples` pixels in `n_strokes`."""
     if isinstance(final_estimator, str):
         if final_estimator == "trees":
-            sharpness = n_observations / (n_observations + DOUBTS)
-            return TreesClassifier(n_trees, MAX_LEAVES, sharpness=sharpness, random_state=seed)
+            sharpness = n_strokes / (n_strokes + DOUBTS)
+            return TreesClassifier(n_trees, sharpness=sharpness, random_state=seed)
         if final_estimator not in ("boosting", "linear"):
             raise ValueError(
                 f"final_estimator must be 'auto', 'trees', 'boosting', 'linear' or a classifier with predict_proba; "
@@ -70,7 +68,7 @@ def fast_predictor(estimator: Any) -> Predictor:
     """Find the fastest way to predict as a fitted classifier does: bit masks for small trees."""
     if isinstance(estimator, TreesClassifier):
         return estimator
-    masked = mask_trees(estimator) if isinstance(estimator, HistGradientBoostingClassifier) else None
+    masked = mask_boosting(estimator) if isinstance(estimator, HistGradientBoostingClassifier) else None
     return PlainPredictor(estimator) if masked is None else masked
 
 

@@ -6,7 +6,7 @@ from scipy import ndimage
 
 from invariance.segmentation.sampling import Pixels
 
-# With at least this many images, an image is one observation.
+# With at least this many images, whole images are held out.
 MIN_IMAGES = 4
 # Labelled pixels with at most twice this many others between them belong to one stroke.
 NEAR = 4
@@ -15,33 +15,27 @@ NEAR = 4
 SQUARE = 64
 
 
-def group_pixels(masks: list[np.ndarray], classes: np.ndarray, pixels: Pixels) -> np.ndarray:
-    """Number the observation of every pixel: (n,) from 0.
+def group_pixels(pixels: Pixels, strokes: np.ndarray) -> np.ndarray:
+    """Number what is held out as a whole (n,): images or, if there are few, strokes, which are numbered (n,)."""
+    images = np.unique(pixels.image, return_inverse=True)[1].ravel()
+    return images if images.max() + 1 >= MIN_IMAGES else strokes
 
-    An observation is a whole image or, if there are few images, a stroke: labelled pixels that are connected or nearly
-    so. Large strokes are cut into squares.
+
+def number_strokes(are_labelled: list[np.ndarray], pixels: Pixels) -> np.ndarray:
+    """Number the stroke of every pixel: connected labelled pixels, or nearly so; large strokes are cut into squares.
 
     Parameters
     ----------
-    masks : list of integer ndarrays of shape (h, w)
-        The masks.
-    classes : ndarray of shape (n_classes,)
-        The values of labelled pixels.
+    are_labelled : list of bool ndarrays of shape (h, w)
+        Which pixels of every image are labelled.
     pixels : Pixels
         Labelled pixels.
 
     Returns
     -------
-    groups : ndarray of shape (n,)
-        The number of the observation of every pixel.
+    strokes : ndarray of shape (n,)
+        Numbers from 0.
     """
-    if len(np.unique(pixels.image)) >= MIN_IMAGES:
-        return np.unique(pixels.image, return_inverse=True)[1].ravel()
-    return number_strokes([np.isin(mask, classes) for mask in masks], pixels)
-
-
-def number_strokes(are_labelled: list[np.ndarray], pixels: Pixels) -> np.ndarray:
-    """Number the stroke (n,) of every pixel from 0, given which pixels (h, w) of every image are labelled."""
     keys = [
         np.column_stack([np.full(len(places), index), _find_strokes(are_labelled[index], pixels, places)])
         for index, places in pixels.by_image()

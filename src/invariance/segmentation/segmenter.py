@@ -21,7 +21,7 @@ from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
 from invariance.segmentation.estimators import MakeEstimator, choose_estimator, make_estimator
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
-from invariance.segmentation.observations import group_pixels
+from invariance.segmentation.observations import group_pixels, number_strokes
 from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
@@ -191,9 +191,9 @@ class JungleSegmenter(BaseEstimator):
             self._check_same_task(labelled)
         self.classes_, self.n_channels_ = labelled.classes, labelled.n_channels
         self.n_labelled_ = labelled.counts.sum(axis=0)
-        groups = group_pixels(labelled.masks, self.classes_, pixels)
-        folds = make_folds(groups, pixels.codes, len(self.classes_), rng)
-        make = self._estimator_maker(len(pixels.codes), int(groups.max()) + 1, rng)
+        strokes = number_strokes([np.isin(mask, self.classes_) for mask in labelled.masks], pixels)
+        folds = make_folds(group_pixels(pixels, strokes), pixels.codes, len(self.classes_), rng)
+        make = self._estimator_maker(len(pixels.codes), int(strokes.max()) + 1, rng)
         if not keep_filters:
             self._learn_filters(labelled, pixels, folds, make, rng)
         self.final_estimators_ = fit_rounds(labelled, pixels, folds, self._description(), make, n_rounds, self.n_jobs)
@@ -327,11 +327,11 @@ class JungleSegmenter(BaseEstimator):
         best = select_patch_size(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make)
         return DEFAULT_PATCH_SIZE if best is None else best
 
-    def _estimator_maker(self, n_pixels: int, n_observations: int, rng) -> MakeEstimator:
+    def _estimator_maker(self, n_pixels: int, n_strokes: int, rng) -> MakeEstimator:
         """Return a function that makes an unfitted final estimator for a number of samples."""
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
-        chosen = choose_estimator(self.final_estimator, n_pixels, n_observations)
-        return lambda n_samples: make_estimator(chosen, n_samples, n_observations, seed, n_trees)
+        chosen = choose_estimator(self.final_estimator, n_pixels, n_strokes)
+        return lambda n_samples: make_estimator(chosen, n_samples, n_strokes, seed, n_trees)
 
     def _phi(self) -> TransformationSet:
         return DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations

@@ -13,6 +13,12 @@ FEW_SAMPLES = 2048
 # Gains are compared in steps of 1e-12, so that equal ones are equal however they were summed.
 GAIN_STEPS = 1e12
 
+# Columns processed together, so that their masks and features stay in a fast cache.
+GROUP = 256
+ALL_LEAVES = np.uint32(0xFFFFFFFF)
+# A power of two as a float32: its exponent begins at this bit and is this much too large.
+EXPONENT_BIT, EXPONENT_BIAS = np.uint32(23), np.uint32(127)
+
 # splitmix64: the state is raised by a constant before every draw and scrambled. Numba's own generator is shared by all
 # calls on a thread, so that trees would depend on which thread grows them.
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -268,36 +274,42 @@ def follow_nodes(rows, leaves, roots, feature, threshold, following):
             leaves[i, tree] = -1 - feature[places[tree]]
 
 
-# Columns routed together by masks, so that their masks and features stay in the fastest cache.
-GROUP = 256
-# Position of the single set bit of x: DE_BRUIJN[(x * 0x03F79D71B4CB0A89 mod 2^64) >> 58].
-DE_BRUIJN = np.empty(64, np.int64)
-for _place in range(64):
-    DE_BRUIJN[((1 << _place) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _place
-
-
 @compiled
-def add_shares(columns, first_test, feature, threshold, kept, first_leaf, shares, sums):
-    """Add to sums (n, K) the class shares of the leaf that every column of columns (d, n) reaches in every tree.
+def add_trees(features, first_test, feature, threshold, kept, first_leaf, value, scores):
+    """Add to scores (n,) the value of the leaf that every column of features (F, n) float32 reaches in every tree.
 
     Paths are not followed: the leaves of a tree are bits, from left to right, and every test that sends a column to the
     right clears the bits of the leaves on its left; the lowest remaining bit is the leaf. All columns do the same work,
-    so that the compiler can vectorise it. `kept` (n_tests,) of the leaves that remain is uint32 or uint64, whichever
-    has a bit per leaf.
+    so that the compiler can vectorise it.
     """
-    leaves = np.empty(GROUP, kept.dtype)
-    none = np.zeros(1, kept.dtype)[0]
-    everything = ~none
-    for start in range(0, columns.shape[1], GROUP):
-        stop = min(start + GROUP, columns.shape[1])
+    n_features, n_columns = features.shape
+    near = np.zeros((n_features, GROUP), np.float32)
+    leaves = np.empty(GROUP, np.uint32)
+    sums = np.empty(GROUP, np.float64)
+    # Loops are as long as a group, even if it has fewer columns: their length is then known when they are compiled.
+    for start in range(0, n_columns, GROUP):
+        stop = min(start + GROUP, n_columns)
+        near[:, : stop - start] = features[:, start:stop]
+        sums[:] = 0
         for tree in range(len(first_leaf)):
-            leaves[:] = everything
-            for test in range(first_test[tree], first_test[tree + 1]):
-                values, limit, rest = columns[feature[test], start:stop], threshold[test], kept[test]
-                for i in range(stop - start):
-                    leaves[i] &= rest if values[i] > limit else everything
-            for i in range(stop - start):
-                lowest = np.uint64(leaves[i] & (none - leaves[i]))
-                place = first_leaf[tree] + DE_BRUIJN[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
-                for k in range(shares.shape[1]):
-                    sums[start + i, k] += shares[place, k]
+            for i in range(GROUP):
+                leaves[i] = ALL_LEAVES
+            first, end = first_test[tree], first_test[tree + 1]
+            # Two tests at a time, as reading and writing the masks takes as long as the tests.
+            for test in range(first, end - 1, 2):
+                one, one_limit, one_rest = near[feature[test]], threshold[test], kept[test]
+                two, two_limit, two_rest = near[feature[test + 1]], threshold[test + 1], kept[test + 1]
+                for i in range(GROUP):
+                    after_one = one_rest if one[i] > one_limit else ALL_LEAVES
+                    after_two = two_rest if two[i] > two_limit else ALL_LEAVES
+                    leaves[i] &= after_one & after_two
+            if (end - first) % 2:
+                one, one_limit, one_rest = near[feature[end - 1]], threshold[end - 1], kept[end - 1]
+                for i in range(GROUP):
+                    leaves[i] &= one_rest if one[i] > one_limit else ALL_LEAVES
+            values = value[first_leaf[tree] :]
+            for i in range(GROUP):
+                lowest = np.float32(leaves[i] & (~leaves[i] + np.uint32(1)))
+                sums[i] += values[(lowest.view(np.uint32) >> EXPONENT_BIT) - EXPONENT_BIAS]
+        for i in range(stop - start):
+            scores[start + i] += sums[i]

@@ -13,7 +13,7 @@ from invariance._core.randomness import make_rng, spawn_rngs
 from invariance.trees import _jit
 from invariance.trees.forest import class_shares, find_leaves, grow_forest
 from invariance.trees.growing import Growth
-from invariance.trees.masks import MAX_LEAVES, MaskedTrees, mask_trees
+from invariance.trees.masks import MAX_LEAVES, MaskedTrees, Nodes, mask_trees
 from invariance.trees.tree import Tree
 
 SHARPNESS_BOUNDS = (0.01, 10.0)
@@ -29,8 +29,8 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
     ----------
     n_trees : int, default=200
         Number of trees.
-    max_leaves : int, default=64
-        Maximum number of leaves per tree, at most 64.
+    max_leaves : int, default=32
+        Maximum number of leaves per tree, at most 32.
     max_trials : int or None, default=None
         Number of random tests per node; None means the square root of the number of features.
     sharpness : float, default=1.0
@@ -53,7 +53,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         The share of every class among the samples of every leaf, over all trees.
     """
 
-    def __init__(self, n_trees=200, max_leaves=64, max_trials=None, sharpness=1.0, n_jobs=None, random_state=None):
+    def __init__(self, n_trees=200, max_leaves=32, max_trials=None, sharpness=1.0, n_jobs=None, random_state=None):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.max_trials = max_trials
@@ -89,7 +89,7 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         leaves = find_leaves(self.trees_, X, self.n_jobs)
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
         self.shares_ = class_shares(leaves, codes, n_leaves, len(self.classes_)).astype(np.float32)
-        self._kept_masks = mask_trees(self.trees_)
+        self._kept_masks = _mask(self.trees_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -104,10 +104,12 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_columns(self, features: np.ndarray) -> np.ndarray:
         """Predict probabilities (n, K) float32 of samples that are the columns of features (F, n) float32."""
-        masks = self._masks()
-        sums = np.zeros((features.shape[1], len(self.classes_)), np.float32)
-        _jit.add_shares(np.ascontiguousarray(features, np.float32), *masks[:-1], self.shares_[masks.order], sums)
-        return _sharpen(sums / np.float32(len(self.trees_)), np.float32(self.sharpness))
+        features, masks = np.ascontiguousarray(features, np.float32), self._masks()
+        sums = np.zeros((len(self.classes_), features.shape[1]))
+        for own, shares in zip(sums[1:], self.shares_.T[1:], strict=True):
+            _jit.add_trees(features, *masks[:-1], shares[masks.value].astype(np.float64), own)
+        sums[0] = len(self.trees_) - sums[1:].sum(axis=0)
+        return _sharpen(np.maximum(sums.T / len(self.trees_), 0).astype(np.float32), np.float32(self.sharpness))
 
     def check_loaded(self) -> None:
         """Raise ValueError if the trees, read from a file, and their shares do not go together."""
@@ -139,8 +141,19 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
     def _masks(self) -> MaskedTrees:
         kept = self.__dict__.get("_kept_masks")
         if kept is None:
-            kept = self._kept_masks = mask_trees(self.trees_)
+            kept = self._kept_masks = _mask(self.trees_)
         return kept
+
+
+def _mask(trees: list[Tree]) -> MaskedTrees:
+    """Convert trees; the values of the leaves are their numbers over all trees."""
+    nodes, n_leaves = [], 0
+    for tree in trees:
+        numbers = n_leaves + np.cumsum(tree.is_leaf) - 1
+        columns = tree.is_leaf, numbers, tree.left, tree.left + 1, tree.feature, tree.threshold
+        nodes.append(Nodes(*(column.tolist() for column in columns)))
+        n_leaves += tree.n_leaves
+    return mask_trees(nodes)
 
 
 def _sharpen(probabilities: np.ndarray, sharpness: np.float32) -> np.ndarray:
