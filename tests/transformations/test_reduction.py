@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from invariance.transformations import IlluminationCorrections, Rotations, Shifts, reduce_operators, reduction
+from invariance.transformations import (
+    IlluminationCorrections,
+    Reflections,
+    Rotations,
+    Shifts,
+    reduce_operators,
+    reduction,
+)
 
 
 def smooth_patches(n, shape, seed=0):
@@ -46,6 +53,31 @@ def test_approximate_eigenvectors_agree_with_exact_ones(monkeypatch):
     monkeypatch.setattr(reduction, "EXACT_LIMIT", 10)
     approximate = reduce_operators(phi, images, rank=12)
     assert approximate.energy == pytest.approx(exact.energy, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("phi", "n_chosen"),
+    [(Rotations(4), 1), (Rotations(16), 4), (Rotations(4) * Reflections(), 1), (Rotations(6), 3), (Shifts(1), 9)],
+    ids=repr,
+)
+def test_one_member_of_every_orbit_under_the_turns_that_permute_pixels_does_for_all(phi, n_chosen):
+    stack = phi.operators((11, 11)).stacks[0]
+    group = reduction._pixel_group(stack)
+    chosen = reduction._represent_orbits(stack, group)
+    assert len(chosen) == n_chosen
+    expected = sum(matrix @ matrix.T for matrix in stack.matrices).toarray()
+    found = sum(turn @ matrix @ matrix.T @ turn.T for turn in group for matrix in chosen).toarray()
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_small_rank_of_large_images_is_found_by_iteration(monkeypatch):
+    images = smooth_patches(150, (26, 26))
+    monkeypatch.setattr(reduction, "ITERATED_SHARE", 0.0)
+    exact = reduce_operators(Rotations(8), images, rank=10)
+    monkeypatch.undo()
+    found = reduce_operators(Rotations(8), images, rank=10)
+    assert found.energy == pytest.approx(exact.energy, rel=1e-3)
+    assert not np.array_equal(found.basis, exact.basis)
 
 
 def test_a_share_of_the_energy_picks_the_rank():

@@ -16,15 +16,17 @@ from invariance._core.checks import check_count, check_number
 from invariance.transformations.operators import alter, list_alterations
 from invariance.transformations.sets import TransformationSet, split_normalizing
 
-# Up to this many values per image, the exact eigenvectors of M take a few seconds. Beyond, M is never formed:
-# randomised subspace iteration multiplies it with a block of columns.
-EXACT_LIMIT = 2000
+# Up to this many values per image, the exact eigenvectors of M take a few seconds. Beyond, or if the block is at most
+# this share of them, M is never formed: randomised subspace iteration multiplies it with a block of columns.
+EXACT_LIMIT, ITERATED_SHARE = 2000, 0.05
 # The iteration uses at most this many images, several times the largest rank in use, which is a few hundred.
 N_APPROXIMATE = 2000
 # Columns of the block beyond the rank, and multiplications with M. Usual are 5 to 10 columns and 1 or 2 steps; a little
 # more costs little, and the share of energy then agrees with the exact one to 0.1 % (tests/transformations).
 OVERSAMPLING = 20
 POWER_STEPS = 3
+# Members of Φ that differ by less than this, relative to an image, are the same up to rounding in single precision.
+SAME_MEMBER = 1e-5
 # Images from which the trace of M is estimated, which only serves to state the share of energy that is kept.
 N_TRACED = 256
 # Images that are projected at once: 2048 images of 64 x 64 pixels in double precision take 64 MB.
@@ -139,7 +141,8 @@ def reduce_operators(phi: TransformationSet, images: np.ndarray, rank: int | flo
     else:
         share, n_wanted = 1.0, min(check_count("rank", rank), n_values)
     n_found = min(n_wanted + 1, n_values)
-    find = _exact_eigenvectors if n_values <= EXACT_LIMIT else _approximate_eigenvectors
+    is_iterated = n_values > EXACT_LIMIT or n_found + OVERSAMPLING <= ITERATED_SHARE * n_values
+    find = _approximate_eigenvectors if is_iterated else _exact_eigenvectors
     values, vectors, total = find(operators, altered, n_found, seed)
     n_kept = _whole_eigenspaces(values, n_wanted)
     kept = np.cumsum(values) / max(total, np.finfo(float).tiny)
@@ -202,8 +205,8 @@ def _approximate_eigenvectors(operators, altered, rank, seed):
     """The same by randomised subspace iteration: M is only ever multiplied with a block of columns, never formed."""
     altered = [part[:: -(-len(part) // N_APPROXIMATE)] for part in altered]
     group = _pixel_group(operators.stacks[0])
-    # Where the members of a stack are that group, the mean over it that follows makes one of them do for all.
-    chosen = [stack.matrices[: 1 if _is_same_group(stack, group) else None] for stack in operators.stacks]
+    # The mean over that group that follows makes one member of every orbit do for all.
+    chosen = [_represent_orbits(stack, group) for stack in operators.stacks]
 
     def multiply(columns):
         product = np.zeros_like(columns)
@@ -245,9 +248,23 @@ def _pixel_group(stack):
     return [sparse.identity(stack.matrices[0].shape[0], format="csr")]
 
 
-def _is_same_group(stack, group):
-    """Tell whether the members of a stack are those of a group of more than one member."""
-    return len(group) > 1 and {_permutation(matrix) for matrix in stack.matrices} == set(map(_permutation, group))
+def _represent_orbits(stack, group):
+    """Select one member S of every orbit {P S}, P of a group that permutes pixels; all members if these are not orbits.
+
+    They are compared by what they make of one random image.
+    """
+    matrices = stack.matrices
+    image = np.random.default_rng(0).standard_normal(matrices[0].shape[1])
+    made = np.stack([matrix @ image for matrix in matrices])
+    left, chosen = np.arange(len(matrices)), []
+    while len(left):
+        orbit = np.stack([permutation @ made[left[0]] for permutation in group])
+        is_inside = np.array([np.abs(orbit - made[place]).max(axis=1).min() < SAME_MEMBER for place in left])
+        if np.count_nonzero(is_inside) != len(group):
+            return matrices
+        chosen.append(matrices[left[0]])
+        left = left[~is_inside]
+    return chosen
 
 
 def _permutation(matrix):
