@@ -89,7 +89,7 @@ def test_trees_of_a_forest_differ(forest):
 
 def test_coding_in_blocks_equals_coding_at_once(forest, described, monkeypatch):
     whole = forest.transform(described[0])
-    monkeypatch.setattr("invariance.trees.forest.BLOCK_BYTES", 7 * 32)
+    monkeypatch.setattr("invariance.trees.forest.MIN_ROUTED", 7)
     parallel = clone(forest).set_params(n_jobs=7).fit(*described)
     np.testing.assert_array_equal(parallel.transform(described[0]), whole)
     np.testing.assert_array_equal(parallel.transform(described[0][:1]), whole[:1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from invariance import models
-from invariance.trees import TreesClassifier
+from invariance.trees import TreesClassifier, join_trees
 from invariance.trees.masks import MAX_LEAVES
 from tests import reference
 
@@ -63,6 +63,49 @@ def test_sharpness_is_a_power_of_the_shares(sharpness):
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_prior_changes_the_odds_by_the_ratio_of_the_shares(n_classes):
+    X, y = make_rows(n_classes=n_classes, noise=1.0)
+    model = TreesClassifier(5, sharpness=0.8, random_state=0).fit(X, y)
+    plain, prior = model.predict_proba(X), np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    found = model.set_params(prior=prior.tolist()).predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+    odds = prior[1] / np.mean(y == 1) / (prior[0] / np.mean(y == 0))
+    np.testing.assert_allclose(found[:, 1] * plain[:, 0], odds * found[:, 0] * plain[:, 1], atol=1e-6)
+
+
+def test_the_shares_of_leaves_are_those_of_all_samples_whatever_a_tree_was_grown_from():
+    X, y = make_rows(noise=1.0)
+    model = TreesClassifier(7, max_samples=50, random_state=0).fit(X, y)
+    whole = TreesClassifier(7, max_samples=len(X), random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), reference.mean_shares(model.trees_, X, y, X), atol=1e-6)
+    assert not np.array_equal(model.predict_proba(X), whole.predict_proba(X))
+    np.testing.assert_array_equal(whole.predict_proba(X), TreesClassifier(7, random_state=0).fit(X, y).predict_proba(X))
+
+
+def test_joined_parts_predict_the_mean_of_all_trees():
+    X, y = make_rows(noise=1.0)
+    parts = [part.fit(X, y) for part in TreesClassifier(9, random_state=0).divide(2)]
+    assert [part.n_trees for part in parts] == [4, 5]
+    joined = join_trees(parts)
+    joined.check_loaded()
+    expected = (4 * parts[0].predict_proba(X) + 5 * parts[1].predict_proba(X)) / 9
+    np.testing.assert_allclose(joined.predict_proba(X), expected, atol=1e-6)
+    assert len({tuple(tree.feature) for tree in joined.trees_}) == 9
+    with pytest.raises(ValueError, match="same classes"):
+        join_trees([parts[0], TreesClassifier(1).fit(X, y + 1)])
+
+
+def test_a_single_tree_divided_is_one_tree_each():
+    assert [part.n_trees for part in TreesClassifier(1).divide(2)] == [1, 1]
+
+
+@pytest.mark.parametrize("prior", [[1.0], [0.5, 0.6], [0.0, 1.0], [-0.5, 1.5]])
+def test_a_prior_must_be_shares_of_the_classes(prior):
+    with pytest.raises(ValueError, match="prior must be 2 positive shares"):
+        TreesClassifier(1, prior=prior).fit(*make_rows()).predict_proba(make_rows()[0])
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"n_trees": 0}, "n_trees must be .*; got 0"), ({"max_leaves": 33}, "max_leaves must be .*; got 33"),
@@ -85,12 +128,20 @@ def forge_sharpness(model):
     model.sharpness = 1e9
 
 
-@pytest.mark.parametrize("forge", [forge_feature, forge_shares, forge_sharpness])
+def forge_prior(model):
+    model.prior = [0.5, np.nan]
+
+
+def forge_class_shares(model):
+    model.class_shares_ = np.zeros(2, np.float32)
+
+
+@pytest.mark.parametrize("forge", [forge_feature, forge_shares, forge_sharpness, forge_prior, forge_class_shares])
 def test_forged_trees_are_refused(forge):
     model = TreesClassifier(3, random_state=0).fit(*make_rows())
     model.check_loaded()
     forge(model)
-    with pytest.raises(ValueError, match="TreesClassifier"):
+    with pytest.raises(ValueError, match="TreesClassifier|prior must be"):
         model.check_loaded()
 
 

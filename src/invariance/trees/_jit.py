@@ -275,6 +275,14 @@ def follow_nodes(rows, leaves, roots, feature, threshold, following):
 
 
 @compiled
+def count_classes(leaves, codes, counts):
+    """Add to counts (n_leaves, n_classes) the samples of every class in every leaf; leaves (n, t), codes (n,)."""
+    for i in range(len(leaves)):
+        for tree in range(leaves.shape[1]):
+            counts[leaves[i, tree], codes[i]] += 1
+
+
+@compiled
 def add_trees(features, first_test, feature, threshold, kept, first_leaf, value, scores):
     """Add to scores (n,) the value of the leaf that every column of features (F, n) float32 reaches in every tree.
 

@@ -1,9 +1,10 @@
 """Extremely randomized trees as a classifier: the mean of the class shares of the leaves that a sample reaches."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,6 +18,8 @@ from invariance.trees.masks import MAX_LEAVES, MaskedTrees, Nodes, mask_trees
 from invariance.trees.tree import Tree
 
 SHARPNESS_BOUNDS = (0.01, 10.0)
+# The least share of a class among all samples: one of a billion.
+MIN_SHARE = 1e-9
 
 
 class TreesClassifier(ClassifierMixin, BaseEstimator):
@@ -36,6 +39,12 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
     sharpness : float, default=1.0
         The power to which the mean shares of the leaves are raised before they are normalized. Less than 1 makes
         predictions less certain, as they should be if samples depend on each other.
+    prior : array-like of shape (n_classes,) or None, default=None
+        The shares of the classes where predictions are made, if they differ from those among the samples: the
+        probabilities are multiplied by the ratio of both and normalized.
+    max_samples : int or None, default=None
+        Number of samples that a tree is grown from, drawn at random for every tree; None means all. The shares in its
+        leaves are always those of all samples.
     n_jobs : int or None, default=None
         Number of parallel jobs; it does not change the result.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -51,13 +60,27 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         The trees.
     shares_ : ndarray of shape (n_leaves, n_classes), float32
         The share of every class among the samples of every leaf, over all trees.
+    class_shares_ : ndarray of shape (n_classes,), float32
+        The share of every class among all samples.
     """
 
-    def __init__(self, n_trees=200, max_leaves=32, max_trials=None, sharpness=1.0, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        n_trees=200,
+        max_leaves=32,
+        max_trials=None,
+        sharpness=1.0,
+        prior=None,
+        max_samples=None,
+        n_jobs=None,
+        random_state=None,
+    ):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.max_trials = max_trials
         self.sharpness = sharpness
+        self.prior = prior
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -84,11 +107,13 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         n_default = max(1, round(X.shape[1] ** 0.5))
         max_trials = n_default if self.max_trials is None else check_count("max_trials", self.max_trials)
-        growth = Growth(max_trials, 1.0, "uniform", max_leaves, pruning="during")
+        max_samples = None if self.max_samples is None else check_count("max_samples", self.max_samples, at_least=2)
+        growth = Growth(max_trials, 1.0, "uniform", max_leaves, pruning="during", max_samples=max_samples)
         self.trees_ = grow_forest(X, codes, growth, spawn_rngs(make_rng(self.random_state), n_trees), self.n_jobs)
         leaves = find_leaves(self.trees_, X, self.n_jobs)
         n_leaves = sum(tree.n_leaves for tree in self.trees_)
         self.shares_ = class_shares(leaves, codes, n_leaves, len(self.classes_)).astype(np.float32)
+        self.class_shares_ = (np.bincount(codes) / len(codes)).astype(np.float32)
         self._kept_masks = _mask(self.trees_)
         return self
 
@@ -109,12 +134,25 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         for own, shares in zip(sums[1:], self.shares_.T[1:], strict=True):
             _jit.add_trees(features, *masks[:-1], shares[masks.value].astype(np.float64), own)
         sums[0] = len(self.trees_) - sums[1:].sum(axis=0)
-        return _sharpen(np.maximum(sums.T / len(self.trees_), 0).astype(np.float32), np.float32(self.sharpness))
+        probabilities = _sharpen(
+            np.maximum(sums.T / len(self.trees_), 0).astype(np.float32), np.float32(self.sharpness)
+        )
+        return probabilities if self.prior is None else _weigh(probabilities, self._prior() / self.class_shares_)
+
+    def divide(self, n_parts: int) -> list["TreesClassifier"]:
+        """Make unfitted classifiers that have the trees of this one together, at least one each."""
+        n_trees = check_count("n_trees", self.n_trees)
+        seeds = make_rng(self.random_state).integers(2**31, size=n_parts)
+        sizes = np.diff(np.linspace(0, max(n_trees, n_parts), n_parts + 1).astype(int))
+        return [
+            clone(self).set_params(n_trees=int(size), random_state=int(seed))
+            for size, seed in zip(sizes, seeds, strict=True)
+        ]
 
     def check_loaded(self) -> None:
         """Raise ValueError if the trees, read from a file, and their shares do not go together."""
         loaded.check_values(self, n_jobs=loaded.JOBS)
-        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_"):
+        if not loaded.is_fitted(self, "classes_", "n_features_in_", "trees_", "shares_", "class_shares_"):
             return
         loaded.check_values(
             self,
@@ -122,7 +160,11 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
             n_features_in_=loaded.whole(1),
             trees_=loaded.list_of(loaded.instance(Tree), at_least=1),
             sharpness=loaded.number(*SHARPNESS_BOUNDS),
+            prior=loaded.optional(loaded.list_of(loaded.number(0, 1), len(self.classes_))),
+            class_shares_=loaded.array((len(self.classes_),), np.float32, MIN_SHARE, 1),
         )
+        if self.prior is not None:
+            self._prior()
         for tree in self.trees_:
             tree.check_loaded()
             if tree.n_leaves > MAX_LEAVES or tree.feature.max() >= self.n_features_in_:
@@ -138,11 +180,33 @@ class TreesClassifier(ClassifierMixin, BaseEstimator):
         """Leave out what can be computed again."""
         return {name: value for name, value in super().__getstate__().items() if name != "_kept_masks"}
 
+    def _prior(self) -> np.ndarray:
+        """Check the shares of the classes where predictions are made: (K,)."""
+        prior = np.asarray(self.prior, np.float64)
+        if prior.shape != self.classes_.shape or not np.all(prior > 0) or not np.isclose(prior.sum(), 1, atol=1e-3):
+            raise ValueError(
+                f"prior must be {len(self.classes_)} positive shares that add up to 1, one per class; got {self.prior}."
+            )
+        return prior
+
     def _masks(self) -> MaskedTrees:
         kept = self.__dict__.get("_kept_masks")
         if kept is None:
             kept = self._kept_masks = _mask(self.trees_)
         return kept
+
+
+def join_trees(parts: Sequence[TreesClassifier]) -> TreesClassifier:
+    """Make one classifier of the trees of several, which were fitted on the same classes and features."""
+    first = parts[0]
+    if any(not np.array_equal(part.classes_, first.classes_) for part in parts):
+        raise ValueError("only classifiers of the same classes can be joined.")
+    joined = clone(first).set_params(n_trees=sum(part.n_trees for part in parts))
+    joined.classes_, joined.n_features_in_ = first.classes_, first.n_features_in_
+    joined.trees_ = [tree for part in parts for tree in part.trees_]
+    joined.shares_ = np.concatenate([part.shares_ for part in parts])
+    joined.class_shares_ = np.mean([part.class_shares_ for part in parts], axis=0, dtype=np.float32)
+    return joined
 
 
 def _mask(trees: list[Tree]) -> MaskedTrees:
@@ -154,6 +218,12 @@ def _mask(trees: list[Tree]) -> MaskedTrees:
         nodes.append(Nodes(*(column.tolist() for column in columns)))
         n_leaves += tree.n_leaves
     return mask_trees(nodes)
+
+
+def _weigh(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Multiply probabilities (n, K) by the weights (K,) of the classes and normalize them."""
+    weighted = probabilities * weights.astype(np.float32)
+    return weighted / weighted.sum(axis=1, keepdims=True)
 
 
 def _sharpen(probabilities: np.ndarray, sharpness: np.float32) -> np.ndarray:

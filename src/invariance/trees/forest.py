@@ -13,8 +13,10 @@ from invariance.trees.growing import Growth, Samples, arrange_samples, grow_tree
 from invariance.trees.pruning import prune_tree
 from invariance.trees.tree import Tree
 
-# The least that a thread routes, to be worth its start.
-BLOCK_BYTES = 8 * 2**20
+# Trees are grown in this many tasks per thread: a small tree takes less time than its task.
+TASKS_PER_THREAD = 4
+# The fewest steps of samples down trees that a thread makes, to be worth its start.
+MIN_ROUTED = 2**18
 
 
 def grow_forest(
@@ -43,7 +45,12 @@ def grow_forest(
     -------
     list of Tree
     """
-    return map_jobs(partial(_grow_and_prune, arrange_samples(X, codes), growth), rngs, n_jobs, label="growing trees")
+    samples = arrange_samples(X, codes)
+    n_tasks = min(len(rngs), TASKS_PER_THREAD * effective_n_jobs(n_jobs))
+    tasks = [rngs[start:stop] for start, stop in itertools.pairwise(np.linspace(0, len(rngs), n_tasks + 1).astype(int))]
+    grow = partial(_grow_and_prune, samples, growth)
+    parts = map_jobs(lambda task: [grow(rng) for rng in task], tasks, n_jobs, label="growing trees")
+    return [tree for part in parts for tree in part]
 
 
 def _grow_and_prune(samples: Samples, growth: Growth, rng: np.random.Generator) -> Tree:
@@ -70,7 +77,7 @@ def find_leaves(trees: Sequence[Tree], X: np.ndarray, n_jobs: int | None = None)
     """
     leaves = np.empty((len(X), len(trees)), np.int32)
     find = partial(_find_block, _join_trees(trees), X, leaves)
-    n_blocks = min(effective_n_jobs(n_jobs), 1 + X.nbytes // BLOCK_BYTES)
+    n_blocks = min(effective_n_jobs(n_jobs), 1 + leaves.size // MIN_ROUTED)
     bounds = np.linspace(0, len(X), n_blocks + 1).astype(int)
     blocks = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
     if n_blocks == 1:
@@ -113,7 +120,7 @@ def class_shares(leaves: np.ndarray, codes: np.ndarray, n_leaves: int, n_classes
     ndarray of shape (n_leaves, n_classes), float64
         Rows sum to 1. A leaf without samples has the shares of all samples together.
     """
-    pairs = leaves.astype(np.int64) * n_classes + codes[:, None]
-    counts = np.bincount(pairs.ravel(), minlength=n_leaves * n_classes).reshape(n_leaves, n_classes)
+    counts = np.zeros((n_leaves, n_classes), np.int64)
+    _jit.count_classes(leaves.astype(np.int32, copy=False), codes.astype(np.int64, copy=False), counts)
     counts = np.where(counts.any(axis=1, keepdims=True), counts, np.bincount(codes, minlength=n_classes))
     return counts / counts.sum(axis=1, keepdims=True)

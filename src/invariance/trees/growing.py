@@ -43,6 +43,8 @@ class Growth(NamedTuple):
     pruning : {"after", "during"}
         Whether a tree is grown fully and pruned from below, or grown from its node of largest gain to `n_leaves`
         without splitting nodes of a gain below `min_gain`.
+    max_samples : int or None
+        Number of samples, drawn at random, that a tree is grown from, None for all.
     """
 
     max_trials: int
@@ -51,6 +53,7 @@ class Growth(NamedTuple):
     n_leaves: int | None = None
     min_gain: float = 0.0
     pruning: str = "after"
+    max_samples: int | None = None
 
 
 class Samples(NamedTuple):
@@ -98,7 +101,7 @@ def grow_tree(samples: Samples, growth: Growth, rng: np.random.Generator) -> tup
     growth : Growth
         `n_leaves` and `min_gain` end the growth only with `pruning="during"`; else `prune_tree` uses them.
     rng : numpy.random.Generator
-        One number is drawn, the seed of the compiled generator.
+        The seed of the compiled generator is drawn from it, and then the samples, if not all are used.
 
     Returns
     -------
@@ -106,7 +109,11 @@ def grow_tree(samples: Samples, growth: Growth, rng: np.random.Generator) -> tup
     gain : ndarray of shape (n_nodes,), float64
         The node's share of all samples times I(C,T) of its test in bits, or H_T without labels; 0 for a leaf.
     """
-    n_samples, is_pruned = len(samples.rows), growth.pruning == "during"
+    seed = rng.integers(2**64, dtype=np.uint64)
+    order = samples.order.copy()
+    if growth.max_samples is not None and growth.max_samples < len(order):
+        order = order[np.sort(rng.choice(len(order), growth.max_samples, replace=False, shuffle=False))]
+    n_samples, is_pruned = len(order), growth.pruning == "during"
     max_leaves = min(n_samples, growth.n_leaves or n_samples) if is_pruned else n_samples
     max_nodes = 2 * max_leaves - 1
     feature, threshold = np.empty(max_nodes, np.int32), np.empty(max_nodes, np.float32)
@@ -115,13 +122,13 @@ def grow_tree(samples: Samples, growth: Growth, rng: np.random.Generator) -> tup
         samples.rows,
         samples.columns,
         samples.codes,
-        samples.order.copy(),
+        order,
         samples.x_log_x,
         samples.supervised,
         growth.max_trials,
         growth.min_score,
         growth.threshold == "samples",
-        rng.integers(2**64, dtype=np.uint64),
+        seed,
     )
     nodes = feature, threshold, left, gain
     if is_pruned:
