@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from invariance.segmentation.observations import SQUARE, group_pixels, number_strokes
+from invariance.segmentation.observations import SQUARE, group_pixels, number_strokes, thin_strokes
 from invariance.segmentation.sampling import Pixels, count_labels, draw_pixels, make_folds
 
 UNLABELLED = 9
@@ -196,3 +196,16 @@ def test_large_strokes_are_cut_and_images_are_kept_apart():
 def test_some_pixels_can_be_taken():
     pixels = Pixels(*np.arange(12).reshape(4, 3))
     assert [column.tolist() for column in pixels.take(np.array([0, 2]))] == [[0, 2], [3, 5], [6, 8], [9, 11]]
+
+
+@pytest.mark.parametrize(("n_wanted", "n_each"), [(10, 32), (180, 55), (1000, 100)])
+def test_large_strokes_are_thinned_and_small_ones_are_not(n_wanted, n_each):
+    """Strokes of 100, 100 and 30 pixels of class 0; the second also has 40 of class 1."""
+    sizes = {(0, 0): 100, (1, 0): 100, (2, 0): 30, (1, 1): 40}
+    strokes, codes = np.repeat(np.array(list(sizes)), list(sizes.values()), axis=0).T
+    order = np.random.default_rng(0).permutation(len(codes))
+    pixels = Pixels(np.zeros(len(codes), int), np.arange(len(codes)), strokes[order], codes[order])
+    kept = thin_strokes(pixels, strokes[order], n_wanted, np.random.default_rng(1))
+    counts = {key: np.sum((kept.cols == key[0]) & (kept.codes == key[1])) for key in sizes}
+    assert counts == {key: min(size, n_each) for key, size in sizes.items()}
+    assert np.all(np.diff(kept.rows) > 0)

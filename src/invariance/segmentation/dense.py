@@ -13,7 +13,7 @@ import numpy as np
 from invariance._core.parallel import map_jobs
 from invariance._core.progress import track
 from invariance.segmentation.bank import REACH
-from invariance.segmentation.description import BANK_ALONE, TILE_SIDE, Description, Planes
+from invariance.segmentation.description import BANK_ALONE, TILE_SIDE, Describes, Description, Planes, tile_side
 from invariance.segmentation.estimators import Predictor, fast_predictor
 from invariance.segmentation.tiles import Tile, tiles
 
@@ -75,7 +75,7 @@ def predict_maps(
 
 
 def predict_around(
-    description: Description, chains: Sequence[Chain], image: Planes, n_classes: int, n_jobs: int | None = None
+    description: Describes, chains: Sequence[Chain], image: Planes, n_classes: int, n_jobs: int | None = None
 ) -> list[np.ndarray]:
     """Predict the probabilities of the last round of every chain around its pixels, within the reach of the bank.
 
@@ -96,8 +96,7 @@ def predict_around(
 def _predict(description, chains, image, n_classes, n_jobs, side, is_needed) -> list[np.ndarray]:
     """Predict the maps of the last round of chains of estimators, where `is_needed(number, tile, chain)`."""
     height, width, n_channels = image.shape
-    # A further round must find what it needs in the neighbouring tiles; a small image needs no large tile.
-    side = max(min(side, max(height, width)), REACH)
+    side = tile_side(image, side)
     bands = _bands(height, width, side)
     description.prepare(side)
     n_rounds = len(chains[0])

@@ -1,6 +1,6 @@
 """The features of a pixel: responses to the fixed filter bank and to the learned filters."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -53,11 +53,7 @@ class Description(NamedTuple):
 
     def at(self, image: Planes, rows: np.ndarray, cols: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Compute features (n, F) float32 of some pixels; tiles without any of them are skipped."""
-        chosen = [
-            (tile, inside)
-            for tile in tiles(image.shape[0], image.shape[1], TILE_SIDE)
-            if len(inside := np.flatnonzero(_is_inside(tile, rows, cols)))
-        ]
+        chosen = tiles_with(image, rows, cols)
 
         def describe(task):
             tile, inside = task
@@ -92,8 +88,24 @@ class Description(NamedTuple):
 BANK_ALONE = Description(None)
 
 
+class Describes(Protocol):
+    """What a `Description` does, for functions that need no more of it."""
+
+    def prepare(self, side: int) -> None:
+        """Compute what all tiles need once, before several threads use it."""
+
+    def n_features(self, n_channels: int) -> int:
+        """Compute the number of features of a pixel of an image with some number of channels."""
+
+    def everywhere(self, image: Planes, tile: Tile, side: int, features: np.ndarray | None = None) -> np.ndarray:
+        """Compute features (F, h, w) float32 of all pixels of a tile of at most side x side pixels."""
+
+    def at(self, image: Planes, rows: np.ndarray, cols: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Compute features (n, F) float32 of some pixels."""
+
+
 def describe_pixels(
-    description: Description, images: list[StandardImage], pixels: Pixels, n_jobs: int | None
+    description: Describes, images: list[StandardImage], pixels: Pixels, n_jobs: int | None
 ) -> np.ndarray:
     """Compute features (n, F) of drawn pixels."""
     parts = [
@@ -101,6 +113,23 @@ def describe_pixels(
         for index, places in track(list(pixels.by_image()), "describing pixels")
     ]
     return np.concatenate(parts)
+
+
+def tile_side(image: Planes, side: int = TILE_SIDE) -> int:
+    """Compute the side of the tiles of an image: a small image needs no large tile.
+
+    A further round must find what it needs of the round before in the neighbouring tiles.
+    """
+    return max(min(side, max(image.shape[:2])), REACH)
+
+
+def tiles_with(image: Planes, rows: np.ndarray, cols: np.ndarray) -> list[tuple[Tile, np.ndarray]]:
+    """Find the tiles in which some pixels lie, each with the indices of its pixels."""
+    return [
+        (tile, inside)
+        for tile in tiles(image.shape[0], image.shape[1], tile_side(image))
+        if len(inside := np.flatnonzero(_is_inside(tile, rows, cols)))
+    ]
 
 
 def _trim(array: np.ndarray, margin: int) -> np.ndarray:

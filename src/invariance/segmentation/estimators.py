@@ -1,4 +1,4 @@
-"""The final estimators of a segmenter: fitted on one thread, applied to millions of pixels."""
+"""The final estimators of a segmenter: fitted to some pixels, applied to millions."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -6,16 +6,16 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from invariance._core.parallel import one_openmp_thread
+from invariance._core.parallel import map_jobs, one_openmp_thread
 from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
 from invariance.segmentation.boosted import mask_boosting
-from invariance.trees import TreesClassifier
+from invariance.segmentation.sampling import N_FOLDS
+from invariance.trees import TreesClassifier, join_trees
 
 # Boosting overfits to fewer pixels than this, and to fewer strokes than this, see `number_strokes`.
 FEW_PIXELS, FEW_STROKES = 20_000, 32
-# Trees that saw few strokes are too certain of other images: with this many, the logarithms of their odds are
-# halved (chosen on ISBI sections 13 and 17; calibrating on held-out strokes of one section was worse).
-DOUBTS = 4
+# Neighbouring pixels are similar: trees grown from this many are as good as from all (chosen on ISBI sections 0-17).
+MAX_SAMPLES = 4096
 # Makes an unfitted classifier for a number of samples.
 MakeEstimator = Callable[[int], Any]
 # Number of pixels classified at once: some classifiers need many times the memory of their input.
@@ -50,12 +50,13 @@ def choose_estimator(final_estimator: Any, n_pixels: int, n_strokes: int) -> Any
     return "trees" if n_pixels < FEW_PIXELS or n_strokes < FEW_STROKES else "boosting"
 
 
-def make_estimator(final_estimator: Any, n_samples: int, n_strokes: int, seed: int, n_trees: int) -> Any:
+def make_estimator(
+    final_estimator: Any, n_samples: int, n_strokes: int, seed: int, n_trees: int, n_jobs: int | None = None
+) -> Any:
     """Make an unfitted classifier for the features of `n_samples` pixels in `n_strokes`."""
     if isinstance(final_estimator, str):
         if final_estimator == "trees":
-            sharpness = n_strokes / (n_strokes + DOUBTS)
-            return TreesClassifier(n_trees, sharpness=sharpness, random_state=seed)
+            return TreesClassifier(n_trees, max_samples=MAX_SAMPLES, n_jobs=n_jobs, random_state=seed)
         if final_estimator not in ("boosting", "linear"):
             raise ValueError(
                 f"final_estimator must be 'auto', 'trees', 'boosting', 'linear' or a classifier with predict_proba; "
@@ -76,5 +77,32 @@ def fit_estimator(make_estimator: MakeEstimator, features: np.ndarray, codes: np
     """Fit a classifier on features (n, F) and class codes (n,), all samples having the same weight."""
     # Boosting on two threads takes two thirds of the time on an idle machine, but twenty times as long on a busy one,
     # where its threads wait for each other; so several classifiers are fitted in parallel instead.
+    return _fit(make_estimator(len(codes)), features, codes)
+
+
+def fit_with_folds(
+    make_estimator: MakeEstimator, features: np.ndarray, codes: np.ndarray, folds: np.ndarray, n_jobs: int | None
+) -> tuple[Any, list[Any]]:
+    """Fit the classifier of a round on all samples, and one without each fold.
+
+    Every tree of a `TreesClassifier` is grown without one of the folds: those without the same fold are its classifier,
+    and all together that of the round, so that nothing is grown twice.
+    """
+    estimator = make_estimator(len(codes))
+    if isinstance(estimator, TreesClassifier):
+        parts = [
+            _fit(part, features[folds != fold], codes[folds != fold])
+            for fold, part in enumerate(estimator.divide(N_FOLDS))
+        ]
+        return join_trees(parts), parts
+    training = [np.full(len(codes), True), *(folds != fold for fold in range(N_FOLDS))]
+    estimators = [estimator, *(make_estimator(int(rows.sum())) for rows in training[1:])]
+    whole, *parts = map_jobs(
+        lambda task: _fit(task[0], features[task[1]], codes[task[1]]), zip(estimators, training, strict=True), n_jobs
+    )
+    return whole, parts
+
+
+def _fit(estimator: Any, features: np.ndarray, codes: np.ndarray) -> Any:
     with one_openmp_thread():
-        return fit_final_estimator(make_estimator(len(codes)), features, codes, np.ones(len(codes)))
+        return fit_final_estimator(estimator, features, codes, np.ones(len(codes)))

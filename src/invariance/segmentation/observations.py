@@ -13,6 +13,8 @@ NEAR = 4
 # A stroke larger than this in height or width, in pixels, is cut into squares of this side: a section that is labelled
 # everywhere is more than one observation.
 SQUARE = 64
+# Of every class of a stroke, at most this many patches serve to learn filters (chosen on ISBI sections 0-17).
+MAX_PER_STROKE = 32
 
 
 def group_pixels(pixels: Pixels, strokes: np.ndarray) -> np.ndarray:
@@ -41,6 +43,29 @@ def number_strokes(are_labelled: list[np.ndarray], pixels: Pixels) -> np.ndarray
         for index, places in pixels.by_image()
     ]
     return np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()
+
+
+def thin_strokes(pixels: Pixels, strokes: np.ndarray, n_wanted: int, rng: np.random.Generator) -> Pixels:
+    """Draw pixels such that large strokes do not outweigh the others: of every class of a stroke at most some number.
+
+    Parameters
+    ----------
+    pixels : Pixels
+        Labelled pixels.
+    strokes : ndarray of shape (n,)
+        The number of the stroke of every pixel.
+    n_wanted : int
+        The number is `MAX_PER_STROKE`, or larger if fewer than this many pixels would remain.
+    rng : Generator
+    """
+    shuffled = rng.permutation(len(strokes))
+    groups = np.unique(np.stack([strokes, pixels.codes]), axis=1, return_inverse=True)[1].ravel()[shuffled]
+    by_group = np.argsort(groups, kind="stable")
+    counts = np.bincount(groups)
+    rank = np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
+    n_kept_by_rank = np.cumsum(np.bincount(rank))
+    n_each = max(MAX_PER_STROKE, int(np.searchsorted(n_kept_by_rank, n_wanted)) + 1)
+    return pixels.take(np.sort(shuffled[by_group[rank < n_each]]))
 
 
 def _find_strokes(is_labelled: np.ndarray, pixels: Pixels, places: np.ndarray) -> np.ndarray:

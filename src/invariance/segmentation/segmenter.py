@@ -21,7 +21,7 @@ from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
 from invariance.segmentation.estimators import MakeEstimator, choose_estimator, make_estimator
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
-from invariance.segmentation.observations import group_pixels, number_strokes
+from invariance.segmentation.observations import group_pixels, number_strokes, thin_strokes
 from invariance.segmentation.patches import cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
@@ -36,6 +36,8 @@ PATCH_SIZES, DEFAULT_PATCH_SIZE = (15, 23, 31, 47), 31
 DEFAULT_TRANSFORMATIONS = Rotations(16)
 # The smallest leaf of the jungles: two percent of the patches, within these bounds.
 PATCHES_PER_LEAF, MIN_SAMPLES_LEAF = 50, (2, 200)
+# With more labelled pixels than this, filters are learned from a part of those of large strokes, at least this many.
+MIN_PATCHES = 5_000
 
 
 class JungleSegmenter(BaseEstimator):
@@ -56,7 +58,8 @@ class JungleSegmenter(BaseEstimator):
     max_pixels : int, default=50_000
         Maximum number of labelled pixels to learn from.
     sampling : {"proportional", "balanced"}, default="proportional"
-        Whether these are drawn in proportion to the classes or with the same number per class.
+        Whether these are drawn in proportion to the classes or with the same number per class. With "balanced", the
+        probabilities of trees are not corrected for the shares of the classes.
     n_rounds : int, default=2
         Number of rounds; 1 means no context.
     unlabelled : int or None, default=None
@@ -119,6 +122,8 @@ class JungleSegmenter(BaseEstimator):
     - Patches are seen at two scales, beside a fixed filter bank.
     - There are rounds of context. In training the maps of a round come from classifiers that were not fitted on that
       part of the data, as predictions for training pixels are too good.
+    - Strokes show the classes in other shares than images do. The shares in images are estimated from the maps of the
+      first round, and the probabilities of trees in the last round corrected by their ratio to the labelled shares.
     - With few labels the filters would overfit. So a first model on the filter bank alone labels further pixels of the
       same images; those it is certain of serve to learn filters, but not to fit the final estimators.
     """
@@ -195,8 +200,10 @@ class JungleSegmenter(BaseEstimator):
         folds = make_folds(group_pixels(pixels, strokes), pixels.codes, len(self.classes_), rng)
         make = self._estimator_maker(len(pixels.codes), int(strokes.max()) + 1, rng)
         if not keep_filters:
-            self._learn_filters(labelled, pixels, folds, make, rng)
-        self.final_estimators_ = fit_rounds(labelled, pixels, folds, self._description(), make, n_rounds, self.n_jobs)
+            self._learn_filters(labelled, pixels, strokes, folds, make, rng)
+        self.final_estimators_ = fit_rounds(
+            labelled, pixels, folds, self._description(), make, n_rounds, self.n_jobs, self.sampling == "balanced"
+        )
         return self
 
     def predict(self, X: Any) -> Any:
@@ -293,10 +300,12 @@ class JungleSegmenter(BaseEstimator):
                 f"{self.n_channels_}, got {labelled.classes.tolist()} and {labelled.n_channels}. Fit a new estimator."
             )
 
-    def _learn_filters(self, labelled: Labelled, pixels: Pixels, folds, make: MakeEstimator, rng) -> None:
+    def _learn_filters(self, labelled: Labelled, pixels: Pixels, strokes, folds, make: MakeEstimator, rng) -> None:
         """Select the patch size and learn filters, from pseudo-labels as well if there are few labels."""
         n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
         examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, make, rng, self.n_jobs)
+        if len(pixels.codes) > MIN_PATCHES:
+            examples = thin_strokes(pixels, strokes, MIN_PATCHES, rng)
         seed = int(rng.integers(2**31))
         _, phi = split_normalizing(self._phi())  # the images are normalized already
 
@@ -331,7 +340,7 @@ class JungleSegmenter(BaseEstimator):
         """Return a function that makes an unfitted final estimator for a number of samples."""
         seed, n_trees = int(rng.integers(2**31)), check_count("n_trees", self.n_trees)
         chosen = choose_estimator(self.final_estimator, n_pixels, n_strokes)
-        return lambda n_samples: make_estimator(chosen, n_samples, n_strokes, seed, n_trees)
+        return lambda n_samples: make_estimator(chosen, n_samples, n_strokes, seed, n_trees, self.n_jobs)
 
     def _phi(self) -> TransformationSet:
         return DEFAULT_TRANSFORMATIONS if self.transformations is None else self.transformations
