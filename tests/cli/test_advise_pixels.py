@@ -76,6 +76,7 @@ MISTAKES = {
     "mask of other size": (["cells", "small"], "'small/0.png'"),
     "one class": (["cells", "plain"], "another class"),
     "even patches": (["cells", "masks", "--patch-size", "8"], "--patch-size"),
+    "huge patches": (["cells", "masks", "--patch-size", "1025"], "--patch-size"),
     "too few pixels": (["cells", "masks", "--pixels", "9"], "--pixels"),
     "report of unknown kind": (["cells", "masks", "-o", "advice.docx"], "advice.docx"),
     "figure of unknown kind": (["cells", "masks", "--figure", "advice.xyz"], "advice.xyz"),

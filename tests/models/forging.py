@@ -8,6 +8,8 @@ No such file may end the process, take memory or time out of proportion, or rais
 
 import contextlib
 import copy
+import importlib
+import inspect
 import io
 import json
 import sys
@@ -52,7 +54,7 @@ def sections() -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_methods(folder: Path) -> dict[str, Path]:
-    """Fit and save a model of every registered method and a segmenter; what is in the folder already is kept."""
+    """Fit and save a model of every registered method and segmenters; what is in the folder already is kept."""
     images, labels = glyphs(SIDE)
     made = {}
     for name in method_names():
@@ -61,10 +63,13 @@ def make_methods(folder: Path) -> dict[str, Path]:
             # A small set keeps the models of jungles, which store filters for every member, small.
             phi = Rotations(2) if name in ("jungle", "tradeoff") else None
             save(ImageClassifier(name, phi, random_state=0).fit(list(images), labels), made[name])
-    made["segmenter"] = folder / "segmenter.inv"
-    if not made["segmenter"].exists():
-        settings: dict[str, Any] = {"patch_size": 5, "max_pixels": 150, "max_depth": 2, "rank": 8, "n_trees": 4}
-        save(JungleSegmenter(Rotations(2), random_state=0, **settings).fit(*sections()), made["segmenter"])
+    settings: dict[str, Any] = {"patch_size": 5, "max_pixels": 150, "max_depth": 2, "rank": 8, "n_trees": 4}
+    for head in ("trees", "boosting"):
+        name = f"segmenter-{head}"
+        made[name] = folder / f"{name}.inv"
+        if not made[name].exists():
+            segmenter = JungleSegmenter(Rotations(2), final_estimator=head, random_state=0, **settings)
+            save(segmenter.fit(*sections()), made[name])
     return made
 
 
@@ -331,10 +336,38 @@ def forge_absence(opened: Opened, rng: np.random.Generator) -> str:
     return "nothing"
 
 
-def _any_dict(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the node of the attributes of an object of the model."""
+def forge_presence(opened: Opened, rng: np.random.Generator) -> str:
+    """Add an attribute that `save` did not write, under a name that occurs in the methods of its class."""
+    node = _any_object(opened, rng)
+    names = sorted(_names_in_methods(node["__module__"], node["__class__"]) - set(node["content"]["content"]))
+    if not names:
+        return "nothing"
+    nodes = opened.nodes()
+    value = (
+        copy.deepcopy(nodes[rng.integers(len(nodes))]) if rng.random() < 0.5 else text_node(str(rng.choice(SCALARS)))
+    )
+    if "file" not in value:
+        _renew(value, rng)
+    name = names[rng.integers(len(names))]
+    add_attribute(node["content"], name, value)
+    return f"{node['__class__']} with {name}, a {value['__class__']}"
+
+
+@cache
+def _names_in_methods(module: str, name: str) -> set[str]:
+    """Return the names and the texts that could be names in all methods of a class."""
+    kind = getattr(importlib.import_module(module), name)
+    codes = [
+        method.__code__ for parent in kind.__mro__ for method in vars(parent).values() if inspect.isfunction(method)
+    ]
+    texts = {text for code in codes for text in (*code.co_names, *code.co_consts) if isinstance(text, str)}
+    return {text for text in texts if text.isidentifier()}
+
+
+def _any_object(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the node of an object of the model that has attributes."""
     objects = [
-        node["content"]
+        node
         for node in opened.nodes()
         if node["__loader__"] == "ObjectNode" and isinstance(node.get("content"), dict)
         and node["content"].get("__loader__") == "DictNode"
@@ -342,14 +375,23 @@ def _any_dict(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
     return objects[rng.integers(len(objects))]
 
 
-def _add(opened: Opened, rng: np.random.Generator, node: dict[str, Any]) -> dict[str, Any]:
-    """Add an attribute to an object of the model."""
-    attributes = _any_dict(opened, rng)
-    if "forged_" not in attributes["content"]:
+def _any_dict(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the node of the attributes of an object of the model."""
+    return _any_object(opened, rng)["content"]
+
+
+def add_attribute(attributes: dict[str, Any], name: str, node: dict[str, Any]) -> None:
+    """Set one of the attributes of an object."""
+    if name not in attributes["content"]:
         attributes["key_types"]["content"].append({
             "__class__": "str", "__module__": "builtins", "__loader__": "TypeNode", "__id__": 11,
         })  # fmt: skip
-    attributes["content"]["forged_"] = node
+    attributes["content"][name] = node
+
+
+def _add(opened: Opened, rng: np.random.Generator, node: dict[str, Any]) -> dict[str, Any]:
+    """Add an attribute to an object of the model."""
+    add_attribute(_any_dict(opened, rng), "forged_", node)
     return node
 
 
@@ -365,7 +407,7 @@ def _any_array(opened: Opened, rng: np.random.Generator) -> dict[str, Any]:
 
 FORGERIES: tuple[Callable[[Opened, np.random.Generator], str], ...] = (
     *(forge_number,) * 14,
-    *(forge_pointers, forge_objects, forge_loader, forge_class, forge_place, forge_absence),
+    *(forge_pointers, forge_objects, forge_loader, forge_class, forge_place, forge_absence, forge_presence),
 )
 
 
@@ -471,7 +513,7 @@ def forged_models(folder: Path, seed: int, sources: dict[str, Path] | None = Non
     seed : int
         Seed of what is drawn.
     sources : dict of str to Path or None, default=None
-        Whole model files by name; None means those of all methods, a segmenter, and all estimators.
+        Whole model files by name; None means those of all methods, segmenters, and all estimators.
 
     Yields
     ------

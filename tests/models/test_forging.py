@@ -17,11 +17,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from invariance.models import ModelError, load, save
+from invariance.segmentation import JungleSegmenter
+from invariance.transformations import Rotations
+from invariance.trees import TreesClassifier
 from tests.models import forging
 from tests.models.savable import X, foreign_estimators, y
 
 N_FILES = 100
 N_FOREIGN = 2  # forgeries per estimator of scikit-learn
+SEGMENTER = JungleSegmenter(Rotations(2), patch_size=5, max_pixels=150, n_rounds=1, max_depth=2, rank=8, n_trees=4)
 SECONDS = 300  # for all of them; a hang is ended
 
 
@@ -143,6 +147,26 @@ def test_a_forged_class_of_a_neighbour_is_refused(tmp_path):
     forge(path, "_y", lambda codes: codes + 10**8)
     with pytest.raises(ModelError, match="_y of a KNeighborsClassifier"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    "estimator", [TreesClassifier(3, random_state=0), SEGMENTER], ids=["TreesClassifier", "JungleSegmenter"]
+)
+def test_what_a_model_keeps_but_does_not_store_is_refused_in_a_file(estimator, tmp_path):
+    """What predictions keep was computed from checked numbers, and compiled code trusts it."""
+    data = (X, y) if isinstance(estimator, TreesClassifier) else forging.sections()
+    model = estimator.fit(*data)
+    model.predict(data[0])
+    left_out = vars(model).keys() - model.__getstate__().keys()
+    path = save(model, tmp_path / "model.inv")
+    whole = forging.Opened(path)
+    assert left_out
+    for name in left_out:
+        opened = whole.copied()
+        forging.add_attribute(opened.schema["content"], name, forging.text_node('"x"'))
+        opened.write(path)
+        with pytest.raises(ModelError, match=f"{name}, which is never stored"):
+            load(path)
 
 
 def crash(folder: Path, seed: int) -> None:

@@ -222,6 +222,7 @@ FIT_MISTAKES = {
     "numbers too large": (1e300 * GREY, MASK, {}, "image values must fit float32"),
     "a vector": (GREY[0], MASK[0], {}, "as large as its image"),
     "even patch size": (GREY, MASK, {"patch_size": 8}, "patch_size must be odd .* got 8. Try 9"),
+    "huge patch size": (GREY, MASK, {"patch_size": 1025}, "patch_size must be at most 1023; got 1025"),
     "no rounds": (GREY, MASK, {"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
     "one pixel": (GREY, MASK, {"max_pixels": 1}, "max_pixels must be a whole number of at least 2; got 1"),
     "no trees": (GREY, MASK, {"n_trees": 0}, "n_trees must be a whole number of at least 1; got 0"),

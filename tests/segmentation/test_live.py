@@ -203,6 +203,69 @@ def test_errors_say_what_to_do():
             call()
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        View(0, 0.5, 0, 9, 9),
+        View(0, np.nan, 0, 9, 9),
+        View(0, 0, 0, np.inf, 9),
+        View(0, 0, "0", 9, 9),
+        View(0, None, 0, 9, 9),
+        View(0, 0, 0, 9, 9, 2**24),
+        View(0, 0, 0, 9, 9, 10**30),
+    ],
+)
+def test_views_that_are_none_are_refused(view):
+    live = started()
+    live.update()
+    for look in (live.predict, live.recall):
+        with pytest.raises(ValueError, match="the borders of a view must be whole|step must be"):
+            look(view)
+
+
+def test_any_whole_numbers_are_borders_of_a_view():
+    live = started()
+    live.update()
+    for view in (
+        View(np.int8(0), np.int8(0), 0, np.int8(9), 9, np.uint8(200)),
+        View(0, -(10**30), 0, 10**30, 9, 2**20),
+    ):
+        assert next(live.predict(view)).probabilities.shape == (1, 1, 2)
+
+
+@pytest.mark.parametrize("label", [2**63, -(2**63) - 1, 2**70, np.uint64(2**63)])
+def test_labels_that_cannot_be_stored_change_nothing(label):
+    live = started()
+    version = live.version
+    with pytest.raises(ValueError, match="label must be between"):
+        live.add_stroke(0, [1], [1], label)
+    assert live.update() == version
+
+
+@pytest.mark.parametrize("image", [None, "text", 3.0])
+def test_what_is_no_image_is_refused(image):
+    with pytest.raises(ValueError, match="an image must be"):
+        make_live().add_image(image)
+
+
+def test_a_model_to_go_on_from_must_be_fitted():
+    with pytest.raises(ValueError, match="not fitted"):
+        LiveSegmenter.from_model(QUICK)
+
+
+def test_closing_ends_a_prediction_and_keeps_nothing():
+    live = make_live()
+    live.add_image(np.tile(IMAGE, (4, 4)))
+    paint(live)
+    live.update()
+    tiles = live.predict(View(0, 0, 0, 384, 320))
+    next(tiles)
+    live.close()
+    with pytest.raises(ValueError, match="closed"):
+        next(tiles)
+    assert live._maps.nbytes == 0
+
+
 def three_classes(image=IMAGE):
     live = make_live()
     live.add_image(image)
@@ -570,6 +633,15 @@ def test_refining_waits_for_a_pause_unless_it_is_waited_for():
     assert {stage for stage, _ in whole(live)[1]} == {"instant"}
     assert live.wait(60)
     assert {stage for stage, _ in whole(live)[1]} == {"refined"}
+
+
+def test_a_delay_longer_than_a_thread_can_wait_is_a_delay():
+    background, done = Background(), []
+    background.start(lambda token: done.append(1), delay=1e300)
+    time.sleep(0.05)
+    assert done == []
+    assert background.wait(5)
+    assert done == [1]
 
 
 def test_only_the_newest_job_is_left():

@@ -1,6 +1,7 @@
 """Strokes: the last one on a pixel wins, undo and redo restore exactly, and nothing grows with the history."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -154,7 +155,36 @@ def test_a_brush_outside_the_image_finds_nothing():
     assert len(rows) == len(cols) == 0
 
 
-@pytest.mark.parametrize(("points", "radius"), [([[0, np.nan]], 1), ([[0, 1, 2]], 1), ([[0, 1]], -1)])
+@pytest.mark.parametrize("seed", range(8))
+def test_bands_of_rows_do_not_change_what_a_brush_covers(seed, monkeypatch):
+    """Also if a line is steep, level or a point, and if it is far longer than the image."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-15, 60, (2, 2)) * rng.choice([0, 1e-9, 1, 100], (1, 2))
+    radius = rng.uniform(0, 9)
+
+    def covered(n_rows):
+        monkeypatch.setattr("invariance.segmentation.live.strokes.BAND_ROWS", n_rows)
+        return brush_pixels(points, radius, (60, 70))
+
+    np.testing.assert_array_equal(covered(1), covered(60))
+
+
+def test_a_long_line_takes_the_memory_of_its_pixels():
+    tracemalloc.start()
+    rows, _ = brush_pixels([[0, 0], [30_000, 20_000]], 2, (30_001, 20_001))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(rows) > 30_000
+    assert peak < 50 * 2**20  # all pixels of the image, each as one float64, would take 4.8 GB
+
+
+BAD_BRUSHES = [
+    *[([[0, np.nan]], 1), ([[0, 1, 2]], 1), ([[0, 1]], -1)],
+    *[([[0, 0], [1e308, 1e308]], 1), ([[-(2**32), 0]], 1), ([[0, 0]], 1e300), ([[0, 0]], np.inf)],
+]
+
+
+@pytest.mark.parametrize(("points", "radius"), BAD_BRUSHES)
 def test_bad_brushes_are_refused(points, radius):
     with pytest.raises(ValueError, match="points must be|radius must be"):
         brush_pixels(points, radius, SHAPE)

@@ -103,7 +103,12 @@ def test_images_are_normalized_for_illumination_only():
 
 @pytest.mark.parametrize(
     ("settings", "named"),
-    [({"patch_size": 8}, "patch_size"), ({"max_pixels": 5}, "max_pixels"), ({"scale": "log"}, "scale")],
+    [
+        ({"patch_size": 8}, "patch_size"),
+        ({"patch_size": 1025}, "patch_size"),
+        ({"max_pixels": 5}, "max_pixels"),
+        ({"scale": "log"}, "scale"),
+    ],
 )
 def test_mistakes_name_the_parameter(settings, named):
     with pytest.raises(ValueError, match=named):

@@ -66,7 +66,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
-def check_odd(name: str, value: Any, why: str) -> int:
+def check_odd(name: str, value: Any, why: str, at_most: int | None = None) -> int:
     """Check that a parameter is an odd whole number.
 
     Parameters
@@ -76,12 +76,14 @@ def check_odd(name: str, value: Any, why: str) -> int:
     value : object
     why : str
         The reason, for the error.
+    at_most : int, default=None
+        None for no upper bound.
 
     Returns
     -------
     value : int
     """
-    value = check_count(name, value)
+    value = check_count(name, value, at_most=at_most)
     if value % 2 == 0:
         raise ValueError(f"{name} must be odd so that {why}; got {value}. Try {value + 1}.")
     return value

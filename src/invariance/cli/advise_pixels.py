@@ -60,13 +60,13 @@ def run(
     report_path = None if output is None else claim_file(output, REPORT, overwrite, [images, masks])
     figure_path = None if figure is None else claim_file(figure, FIGURE, overwrite, [images, masks])
 
-    from invariance._core.checks import check_odd
     from invariance.methods import advise_pixels
+    from invariance.segmentation.patches import check_patch_size
 
     given = {"patch_size": patch_size, "max_pixels": pixels, "unlabelled": unlabelled, "max_classes": max_classes}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if patch_size is not None:
-        check_odd("--patch-size", patch_size, "a pixel is in the middle of its patch")
+        check_patch_size(patch_size, "--patch-size")
     data = read_masked(images, masks, unlabelled, max_classes)
     advice = advise_pixels(data.images, data.masks, scale=str(scale), random_state=seed, **chosen)
     command = _next_command(images, masks, advice, chosen, scale)

@@ -43,8 +43,15 @@ def _check_parameters(estimator: BaseEstimator) -> None:
 
 
 def _check_names(part: Any) -> None:
-    """No attribute of a file takes the place of a method or property."""
+    """No attribute of a file takes the place of a method or property, or of what a class keeps but does not store.
+
+    What `__getstate__` of a class leaves out is computed from what was checked, and trusted as it is.
+    """
     kind = type(part)
+    stored = part.__getstate__() if kind.__module__.startswith("invariance.") else vars(part)
+    for name in vars(part):
+        if name not in (stored or ()):
+            raise ValueError(f"an attribute of a {kind.__name__} is {name}, which is never stored")
     for name in vars(part):
         of_class = inspect.getattr_static(kind, name, None)
         if inspect.isroutine(of_class) or isinstance(of_class, property | classmethod | staticmethod):

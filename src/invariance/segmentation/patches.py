@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.metrics import log_loss
 
+from invariance._core.checks import check_odd
 from invariance._core.progress import track
 from invariance.jungles import InvariantFeatures
 from invariance.segmentation.estimators import MakeEstimator, fit_estimator
@@ -13,8 +14,15 @@ from invariance.segmentation.standard import StandardImage
 from invariance.segmentation.tiles import Tile, cut
 from invariance.segmentation.windows import cut_windows, window_reach
 
+# One patch of this size at two scales takes 8 MB per channel; larger ones are not stored in files either.
+MAX_PATCH_SIZE = 1023
 # Sizes are compared on at most about this many pixels, for time (our choice).
 MAX_COMPARED = 6000
+
+
+def check_patch_size(patch_size: int, name: str = "patch_size") -> int:
+    """Check the side of a patch; `name` is for the error."""
+    return check_odd(name, patch_size, "a pixel is in the middle of its patch", at_most=MAX_PATCH_SIZE)
 
 
 def cut_patches(images: list[StandardImage], pixels: Pixels, size: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from invariance._core import loaded
-from invariance._core.checks import check_choice, check_count, check_odd
+from invariance._core.checks import check_choice, check_count
 from invariance._core.randomness import make_rng
 from invariance.images import SCALES, watch_range
 from invariance.jungles import InvariantFeatures
@@ -22,7 +22,7 @@ from invariance.segmentation.description import Description
 from invariance.segmentation.estimators import MakeEstimator, choose_estimator, make_estimator
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
 from invariance.segmentation.observations import group_pixels, number_strokes, thin_strokes
-from invariance.segmentation.patches import cut_patches, select_patch_size
+from invariance.segmentation.patches import MAX_PATCH_SIZE, check_patch_size, cut_patches, select_patch_size
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
 from invariance.segmentation.sampling import Pixels, draw_pixels, make_folds
@@ -254,7 +254,7 @@ class JungleSegmenter(BaseEstimator):
             self,
             classes_=loaded.labels(),
             n_channels_=loaded.whole(1, 64),
-            patch_size_=loaded.whole(1, 1023),
+            patch_size_=loaded.whole(1, MAX_PATCH_SIZE),
             features_=loaded.instance(InvariantFeatures),
             final_estimators_=loaded.list_of(loaded.able("predict_proba"), at_least=1),
         )
@@ -330,7 +330,7 @@ class JungleSegmenter(BaseEstimator):
     def _find_patch_size(self, labelled: Labelled, pixels: Pixels, folds, make_filters, make: MakeEstimator) -> int:
         """Check the patch size, or select it if None."""
         if self.patch_size is not None:
-            return check_odd("patch_size", self.patch_size, "a pixel is in the middle of its patch")
+            return check_patch_size(self.patch_size)
         if folds is None:
             return DEFAULT_PATCH_SIZE
         best = select_patch_size(labelled.images, pixels, folds, PATCH_SIZES, make_filters, make)

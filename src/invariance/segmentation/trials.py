@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from invariance._core.caching import ArrayCache
-from invariance._core.checks import check_choice, check_count, check_odd
+from invariance._core.checks import check_choice, check_count
 from invariance._core.parallel import map_jobs
 from invariance._core.randomness import make_rng
 from invariance.images import SCALES
@@ -21,7 +21,7 @@ from invariance.segmentation.description import BANK_ALONE, TILE_SIDE
 from invariance.segmentation.estimators import fast_predictor, fit_estimator
 from invariance.segmentation.held_out import NO_LABEL, Run, draw_runs, hold_together, parts_per_class
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, pair_up
-from invariance.segmentation.patches import cut_patches
+from invariance.segmentation.patches import check_patch_size, cut_patches
 from invariance.segmentation.sampling import count_labels, draw_pixels
 from invariance.segmentation.segmenter import (
     DEFAULT_PATCH_SIZE,
@@ -100,7 +100,7 @@ class PixelTrials:
         n_jobs: int | None = None,
     ):
         rng = make_rng(random_state)
-        self.patch_size = check_odd("patch_size", patch_size, "a pixel is in the middle of its patch")
+        self.patch_size = check_patch_size(patch_size)
         check_count("max_pixels", max_pixels, at_least=MIN_PIXELS)
         self.scale, self.n_jobs = check_choice("scale", scale, SCALES), n_jobs
         labelled = pair_up(images, masks, unlabelled, True, None, self.scale, max_classes)

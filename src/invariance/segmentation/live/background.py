@@ -46,7 +46,7 @@ class _State:
         while True:
             with self.changed:
                 while self.pending is not None and (left := self.due - time.monotonic()) > 0:
-                    self.changed.wait(left)
+                    self.changed.wait(min(left, threading.TIMEOUT_MAX))
                 if self.pending is None:
                     self.thread = self.name = None
                     self.changed.notify_all()

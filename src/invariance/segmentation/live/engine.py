@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from invariance._core.checks import check_count, check_number
 from invariance._core.parallel import map_jobs
@@ -32,6 +33,8 @@ from invariance.transformations import TransformationSet
 
 # Features of one tile with one channel take 8 MB; a store with fewer of them would compute them again and again.
 MIN_BYTES = 64 * 2**20
+# Labels are stored in 64 bits.
+MAX_LABEL = 2**63
 # `suggest` looks at so many tiles, spread over all images.
 MAX_SUGGESTING_TILES = 16
 
@@ -124,6 +127,7 @@ class LiveSegmenter:
         live : LiveSegmenter
             The engine, without images and strokes.
         """
+        check_is_fitted(model)
         live = cls(segmenter=model, **parameters)
         live._models = live._make_models(copy.deepcopy(model))
         return live
@@ -147,10 +151,11 @@ class LiveSegmenter:
         with self._lock:
             self._check_open()
             known = self._maps.images[0].shape[2] if self._maps.images else self._models.n_channels()
-        n_channels = 1 if len(image.shape) == 2 else image.shape[-1]
+        n_channels = image.shape[-1] if len(image.shape) > 2 else 1
         image = check_image(image, n_channels if known is None else known)
         opened = open_live(image, self._template.standardize, self._template.transformations, self._template.scale)
         with self._lock:
+            self._check_not_closed()
             if self._maps.images and self._maps.images[0].shape[2] != opened.shape[2]:
                 raise ValueError("images must have the same number of channels. Convert one of them.")
             self._maps.images.append(opened)
@@ -170,6 +175,8 @@ class LiveSegmenter:
         """
         if isinstance(label, bool) or not isinstance(label, int | np.integer):
             raise ValueError(f"label must be an integer; got {label!r}. Number the classes.")
+        if not abs(int(label)) < MAX_LABEL:
+            raise ValueError(f"label must be between -2**63 and 2**63; got {label!r}. Number the classes.")
         self._paint(image, rows, cols, int(label))
 
     def erase(self, image: int, rows: Any, cols: Any) -> None:
@@ -344,8 +351,7 @@ class LiveSegmenter:
     def _change(self, change: Callable[[], Any]) -> Any:
         """Change the strokes; what the background does is stale then."""
         with self._lock:
-            if self._is_closed:
-                raise ValueError("the LiveSegmenter is closed. Make a new one.")
+            self._check_not_closed()
             before, result = self._strokes.revision, change()
             if self._strokes.revision != before:
                 self._models.cancel()
@@ -366,9 +372,12 @@ class LiveSegmenter:
         return model
 
     def _check_open(self) -> None:
+        self._check_not_closed()
+        self._models.raise_failure()
+
+    def _check_not_closed(self) -> None:
         if self._is_closed:
             raise ValueError("the LiveSegmenter is closed. Make a new one.")
-        self._models.raise_failure()
 
     def _shape_of(self, image: int) -> tuple[int, ...]:
         n_images = len(self._maps.images)
@@ -387,6 +396,7 @@ class LiveSegmenter:
         """Yield predicted tiles: the first alone, so that it comes soon, then as many at a time as there are jobs."""
 
         def predict(place: Place) -> LiveTile:
+            self._check_not_closed()
             model = self._models.best(place.step)
             return self._tile_at(place, self._maps.predict(model, place), model)
 

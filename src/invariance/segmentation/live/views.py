@@ -1,5 +1,6 @@
 """What is visible of an image, and the tiles of a fixed grid that show it, from the centre outwards."""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,9 @@ import numpy as np
 from invariance._core.checks import check_count
 from invariance.segmentation.description import TILE_SIDE
 from invariance.segmentation.tiles import Tile
+
+# So that the side of a tile in pixels of the image fits 32 bits; no image is as large as one tile then.
+MAX_STEP = 2**20
 
 
 class View(NamedTuple):
@@ -19,7 +23,7 @@ class View(NamedTuple):
     top, left, bottom, right : int
         Borders in pixels of the image; what is outside of the image is left out.
     step : int
-        Only every `step`-th pixel is wanted, in both directions.
+        Only every `step`-th pixel is wanted, in both directions; at most 2**20.
     """
 
     image: int
@@ -62,10 +66,12 @@ class LiveTile(NamedTuple):
 
 def check_view(view: View, shape: tuple[int, ...]) -> View:
     """Clip a view to its image; raise ValueError if nothing of it is left."""
-    step = check_count("step", view.step)
-    clipped = View(
-        view.image, max(view.top, 0), max(view.left, 0), min(view.bottom, shape[0]), min(view.right, shape[1]), step
-    )
+    step = check_count("step", view.step, at_most=MAX_STEP)
+    borders = (view.top, view.left, view.bottom, view.right)
+    if not all(isinstance(border, Integral) for border in borders):
+        raise ValueError(f"the borders of a view must be whole numbers; got {view}. Round them.")
+    top, left, bottom, right = map(int, borders)
+    clipped = View(int(view.image), max(top, 0), max(left, 0), min(bottom, shape[0]), min(right, shape[1]), step)
     if clipped.top >= clipped.bottom or clipped.left >= clipped.right:
         raise ValueError(f"a view must show a part of its image of {shape[0]} x {shape[1]} pixels; got {view}.")
     return clipped
