@@ -13,7 +13,7 @@ NEAR = 4
 # A stroke larger than this in height or width, in pixels, is cut into squares of this side: a section that is labelled
 # everywhere is more than one observation.
 SQUARE = 64
-# Of every class of a stroke, at most this many patches serve to learn filters (chosen on ISBI sections 0-17).
+# Of every class of a stroke, at most this many patches serve to learn filters (our choice).
 MAX_PER_STROKE = 32
 
 
