@@ -19,7 +19,7 @@ from invariance.jungles import InvariantFeatures
 from invariance.segmentation.bank import N_RESPONSES
 from invariance.segmentation.dense import predict_maps
 from invariance.segmentation.description import Description
-from invariance.segmentation.estimators import MakeEstimator, choose_estimator, make_estimator
+from invariance.segmentation.estimators import FEW_PIXELS, MakeEstimator, choose_estimator, make_estimator
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
 from invariance.segmentation.observations import group_pixels, number_strokes, thin_strokes
 from invariance.segmentation.patches import MAX_PATCH_SIZE, check_patch_size, cut_patches, select_patch_size
@@ -36,7 +36,8 @@ PATCH_SIZES, DEFAULT_PATCH_SIZE = (15, 23, 31, 47), 31
 DEFAULT_TRANSFORMATIONS = Rotations(16)
 # The smallest leaf of the jungles: two percent of the patches, within these bounds.
 PATCHES_PER_LEAF, MIN_SAMPLES_LEAF = 50, (2, 200)
-# With more labelled pixels than this, filters are learned from a part of those of large strokes, at least this many.
+# With more labelled pixels than this, but still few, filters are learned from a part of those of large strokes, at least
+# this many: neighbouring patches are similar.
 MIN_PATCHES = 5_000
 
 
@@ -304,7 +305,7 @@ class JungleSegmenter(BaseEstimator):
         """Select the patch size and learn filters, from pseudo-labels as well if there are few labels."""
         n_pseudo_labels = check_count("n_pseudo_labels", self.n_pseudo_labels, at_least=0)
         examples = add_pseudo_labels(labelled, pixels, n_pseudo_labels, make, rng, self.n_jobs)
-        if len(pixels.codes) > MIN_PATCHES:
+        if MIN_PATCHES < len(pixels.codes) < FEW_PIXELS:
             examples = thin_strokes(pixels, strokes, MIN_PATCHES, rng)
         seed = int(rng.integers(2**31))
         _, phi = split_normalizing(self._phi())  # the images are normalized already
