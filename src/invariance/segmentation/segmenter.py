@@ -36,8 +36,8 @@ PATCH_SIZES, DEFAULT_PATCH_SIZE = (15, 23, 31, 47), 31
 DEFAULT_TRANSFORMATIONS = Rotations(16)
 # The smallest leaf of the jungles: two percent of the patches, within these bounds.
 PATCHES_PER_LEAF, MIN_SAMPLES_LEAF = 50, (2, 200)
-# With more labelled pixels than this, but still few, filters are learned from a part of those of large strokes, at least
-# this many: neighbouring patches are similar.
+# With more labelled pixels than this, but still few, filters are learned from a part of those of large strokes, at
+# least this many: neighbouring patches are similar.
 MIN_PATCHES = 5_000
 
 
