@@ -1,0 +1,1 @@
+"""The studio: a local web page to paint labels on images and to label whole images."""
