@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from invariance.studio.jobs import Cancelled, Cancelling, Progress
+from invariance.studio.live_engine import MEANINGS
 
-# The switches of the page, by the families of candidates that are tried.
-SWITCHES = {"rotations": "rotations", "reflections": "reflections", "scales": "scales", "illumination": "light"}
+SWITCHES = {text: name for name, text in MEANINGS.items()}
 MAX_PIXELS = 12_000  # of all pages; a switch should answer within a minute
 MARGIN = 64  # pixels around the labels of a large page that are used
 MAX_PAGE_PIXELS = 1024 * 1024
@@ -53,7 +53,7 @@ def as_item(finding: Any) -> dict[str, Any]:
     """Return a finding as data for the page."""
     share, low, high = (float(value) for value in finding.difference[:3])
     return {
-        "switch": SWITCHES.get(finding.parts[0].family),
+        "switch": SWITCHES.get(finding.text),
         "name": finding.name,
         "text": finding.text,
         "verdict": str(finding.verdict),
