@@ -33,8 +33,10 @@ function rename(app, number) {
   if (!row || !item || row.querySelector(".class-field")) return;
   const name = row.querySelector(".class-name");
   const field = h("input", { class: "class-field", value: item.name, "aria-label": `Name of ${item.name}`, maxlength: 80 });
+  let isFinished = false;
   const finish = (isKept) => {
-    if (!field.isConnected) return;
+    if (isFinished) return;
+    isFinished = true; // taking the field away makes it lose the focus, which ends here too
     field.replaceWith(name);
     const typed = field.value.trim();
     if (isKept && typed && typed !== item.name) change(app, number, { name: typed });

@@ -7,11 +7,12 @@ import { openImage } from "./navigation.js";
 /** Side of thumbnails as the server makes them; they are shown at half of it on ordinary screens. */
 const SIDE = 160;
 
-function describe(image) {
-  const parts = [image.pages > 1 ? `${image.pages} slices` : `${image.width} × ${image.height}`];
-  if (image.n_labelled_pages) parts.push(image.pages > 1 ? `${image.n_labelled_pages} painted` : "painted");
-  if (image.is_final?.length) parts.push(image.pages > 1 ? `${image.is_final.length} final` : "final");
-  return parts.join(" · ");
+/** What is known about an image, the most important first. */
+function describe({ pages, width, height, n_labelled_pages, is_final }) {
+  const isStack = pages > 1;
+  if (is_final.length) return isStack ? `${is_final.length} of ${pages} final` : "final mask";
+  if (n_labelled_pages) return isStack ? `${n_labelled_pages} of ${pages} painted` : "painted";
+  return isStack ? `${pages} slices` : `${width} × ${height}`;
 }
 
 function makeItem(app, image) {
@@ -40,6 +41,11 @@ export function mountImages(root, app) {
   root.append(h("div", { class: "panel-head" }, h("h2", { text: "Images" }), count), list);
   /** @type {Map<number, {element: HTMLElement, show: Function}>} */
   const items = new Map();
+  const choose = (id) => items.forEach(({ element }, key) => {
+    element.setAttribute("aria-selected", String(key === id));
+    element.tabIndex = key === id ? 0 : -1;
+    if (key === id) element.scrollIntoView({ block: "nearest" });
+  });
   app.store.on(["images"], ({ images, image: shown, is_loaded }) => {
     for (const id of [...items.keys()].filter((key) => !images.some((image) => image.id === key))) {
       items.get(id).element.remove();
@@ -56,11 +62,6 @@ export function mountImages(root, app) {
     count.textContent = images.length ? `${painted} of ${images.length} painted` : "";
     if (is_loaded && !images.length) list.replaceChildren(h("p", { class: "empty", text: "No images in this folder." }));
     choose(shown);
-  });
-  const choose = (id) => items.forEach(({ element }, key) => {
-    element.setAttribute("aria-selected", String(key === id));
-    element.tabIndex = key === id ? 0 : -1;
-    if (key === id) element.scrollIntoView({ block: "nearest" });
   });
   app.store.on(["image"], ({ image }) => choose(image));
 }

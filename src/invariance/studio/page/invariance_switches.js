@@ -10,6 +10,9 @@ const SWITCHES = [
   { name: "light", text: "Light", hint: "Images may be brighter or darker" },
 ];
 
+/** What the server takes as long as nobody has chosen. */
+const DEFAULT = ["rotations"];
+
 /** The last effects that a job has measured, by switch. */
 function latestEffects(jobs) {
   const done = Object.values(jobs).filter((job) => job.kind === "effects" && job.state === "done" && job.result);
@@ -28,7 +31,7 @@ function effectTone(item) {
 }
 
 function toggle(app, name) {
-  const now = new Set(app.store.state.settings.invariant_to ?? []);
+  const now = new Set(app.store.state.settings.invariant_to ?? DEFAULT);
   if (!now.delete(name)) now.add(name);
   const invariant_to = SWITCHES.map((item) => item.name).filter((item) => now.has(item));
   app.socket.request("settings", { invariant_to }).catch(toastError);
@@ -40,7 +43,7 @@ function makeRow(app, { name, text, hint }) {
   const button = h("button", { type: "button", class: "switch wide", role: "switch", id, on: { click: () => toggle(app, name) } },
     h("span", { class: "switch-knob" }), h("span", { class: "switch-text" }, h("span", { text }), h("span", { class: "note", text: hint })), effect);
   const show = (state, effects) => {
-    button.setAttribute("aria-checked", String((state.settings.invariant_to ?? []).includes(name)));
+    button.setAttribute("aria-checked", String((state.settings.invariant_to ?? DEFAULT).includes(name)));
     const item = effects?.items?.find((other) => other.switch === name);
     effect.textContent = effectText(item);
     effect.dataset.tone = effectTone(item);

@@ -23,29 +23,33 @@ const HINTS = {
   none: "Only the image and your labels.",
 };
 
-function overlayControls(app) {
-  const options = [...LAYERS, { value: "none", text: "Off", title: "No prediction" }];
-  const layer = segmented({ label: "Prediction", name: "layer", options, chosen: app.store.state.layer, run: (value) => app.store.set({ layer: value }) });
-  const hint = h("p", { class: "hint" });
-  app.store.on(["layer"], (state) => {
-    layer.choose(state.layer);
-    hint.textContent = HINTS[state.layer];
-  });
-  const bound = (id, label, key) => {
-    const made = slider({ id, label, min: 0, max: 1, step: 0.05, value: app.store.state[key], format: percent, run: (value) => app.store.set({ [key]: value }) });
-    app.store.on([key], (state) => made.show(state[key]));
-    return made.element;
-  };
-  return [layer.element, hint, bound("overlay-opacity", "Prediction", "overlay_opacity"), labelControls(app, bound("label-opacity", "Labels", "label_opacity"))];
+/** A slider of an opacity with a box that shows or hides what it is about. */
+function opacityRow(app, { id, label, key, box }) {
+  const made = slider({ id, label, min: 0.05, max: 1, step: 0.05, value: app.store.state[key], format: percent, run: (value) => app.store.set({ [key]: value }) });
+  app.store.on([key], (state) => made.show(state[key]));
+  made.element.classList.add("has-check");
+  made.element.append(box);
+  return made.element;
 }
 
-function labelControls(app, element) {
-  const box = h("input", { type: "checkbox", id: "shows-labels", "aria-keyshortcuts": "t", title: "Show the labels (t)", "aria-label": "Show the labels",
-    on: { change: () => app.store.set({ shows_labels: box.checked }) } });
-  app.store.on(["shows_labels"], (state) => (box.checked = state.shows_labels));
-  element.classList.add("has-check");
-  element.append(box);
-  return element;
+function overlayControls(app) {
+  let last = app.store.state.layer;
+  const layer = segmented({ label: "Prediction", name: "layer", options: LAYERS, chosen: last, run: (value) => app.store.set({ layer: value }) });
+  const hint = h("p", { class: "hint" });
+  const showsPrediction = h("input", { type: "checkbox", id: "shows-prediction", "aria-label": "Show the prediction", title: "Show the prediction",
+    on: { change: () => app.store.set({ layer: showsPrediction.checked ? last : "none" }) } });
+  const showsLabels = h("input", { type: "checkbox", id: "shows-labels", "aria-keyshortcuts": "t", "aria-label": "Show the labels", title: "Show the labels (t)",
+    on: { change: () => app.store.set({ shows_labels: showsLabels.checked }) } });
+  app.store.on(["layer", "shows_labels"], (state) => {
+    if (state.layer !== "none") last = state.layer;
+    layer.choose(state.layer);
+    hint.textContent = HINTS[state.layer];
+    showsPrediction.checked = state.layer !== "none";
+    showsLabels.checked = state.shows_labels;
+  });
+  return [layer.element, hint,
+    opacityRow(app, { id: "overlay-opacity", label: "Prediction", key: "overlay_opacity", box: showsPrediction }),
+    opacityRow(app, { id: "label-opacity", label: "Labels", key: "label_opacity", box: showsLabels })];
 }
 
 function imageControls(app) {

@@ -41,7 +41,9 @@ const SERVER_KEYS = ["folder", "project", "connection", "images", "classes", "se
  */
 
 /** @type {App} */
-const app = { store: createStore(INITIAL), pages: new Map(), predictions: new Predictions(), toast, toastError, setMode };
+const app = {
+  store: createStore(INITIAL), pages: new Map(), predictions: new Predictions(), paintedActions: new Set(), toast, toastError, setMode,
+};
 
 /** Take what the server says about the project. */
 function takeState(message) {
@@ -85,7 +87,10 @@ function connect() {
     onLine: (line) => (line === "open" ? open() : app.store.set({ line })),
   });
   app.socket.on("state", takeState);
-  app.socket.on("status", (event) => app.store.set({ status: event }));
+  app.socket.on("status", (event) => {
+    const seconds = event.seconds ?? app.store.state.status.seconds; // of the last update, until the next
+    app.store.set({ status: { ...event, seconds } });
+  });
   app.socket.on("scores", (event) => app.store.set({ scores: event }));
   app.socket.on("job", (event) => app.store.set({ jobs: { ...app.store.state.jobs, [event.job]: event } }));
   app.socket.on("frame:prediction", (header, payload) => app.viewer.markFresh(app.predictions.receive(header, payload)));
@@ -101,7 +106,7 @@ function setMode(mode) {
   byId("pixel-mode").hidden = mode !== "pixels";
   byId("image-mode").hidden = mode !== "images";
   if (mode === "images") mountOnce("image_mode.js", byId("image-mode"), "The image mode could not be loaded.");
-  else requestAnimationFrame(() => app.viewer.resize());
+  else app.viewer.resize();
 }
 
 /** Load a module that another part of the page is made of. */

@@ -15,7 +15,8 @@ export function openImage(app, id, page = 0) {
   const before = currentImage(store.state);
   const isSameShape = before && before.height === image.height && before.width === image.width;
   store.set({ image: id, page, channel: isSameShape ? store.state.channel : "all" });
-  if (!isSameShape || !store.state.view) fitView(app);
+  if (!isSameShape) store.set({ view: null });
+  if (!store.state.view) fitView(app);
 }
 
 /** Show the next or previous image. */
@@ -39,9 +40,9 @@ export function openPageOf(app, page) {
 /** Show the whole image, a little smaller than the canvas. */
 export function fitView(app) {
   const image = currentImage(app.store.state);
-  if (!image) return;
+  if (!image || app.viewer.width < 2) return;
   const zoom = Math.min((app.viewer.width - 32) / image.width, (app.viewer.height - 32) / image.height, 8);
-  app.store.set({ view: { row: (image.height - 1) / 2, col: (image.width - 1) / 2, zoom: Math.max(zoom, 0.01) } });
+  app.store.set({ view: { row: (image.height - 1) / 2, col: (image.width - 1) / 2, zoom: Math.max(zoom, 0.01), is_fitted: true } });
 }
 
 /** Zoom by a factor; the pixel under (x, y), in CSS pixels of the canvas, stays where it is. */
@@ -97,7 +98,7 @@ export function sendView(app) {
 export function mountNavigation(app) {
   const sendSoon = debounce(() => sendView(app), VIEW_PAUSE);
   app.viewer.onResize = () => {
-    if (!app.store.state.view) fitView(app);
+    if (!app.store.state.view || app.store.state.view.is_fitted) fitView(app);
     sendSoon();
   };
   app.store.on(["view", "image", "page", "mode"], sendSoon);

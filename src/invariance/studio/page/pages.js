@@ -82,7 +82,17 @@ export function mountPages(app) {
   });
   socket.on("painted", (event) => {
     if (event.layer === "labels") app.viewer.markStale();
+    takePainted(app, event);
     // From here on, tiles of the server hold this stroke: it is painted over them no more.
-    app.pages.get(keyOf(event.image, event.page))?.dropPending((entry) => entry.action !== null && entry.action === event.action);
+    app.paintedActions.add(event.action);
+    app.pages.get(keyOf(event.image, event.page))?.dropPending((entry) => entry.action === event.action);
   });
+}
+
+/** What the server says beside a stroke: which images are painted, what can be undone. */
+function takePainted(app, { image, n_labelled_pages, can_undo, can_redo }) {
+  const { images } = app.store.state;
+  const isNews = images.some((item) => item.id === image && item.n_labelled_pages !== n_labelled_pages);
+  if (isNews) app.store.set({ images: images.map((item) => (item.id === image ? { ...item, n_labelled_pages } : item)) });
+  app.store.set({ can_undo, can_redo });
 }

@@ -1,7 +1,7 @@
 /** A stroke from its first point to the reply of the server; strokes that could not be sent are kept and sent later. */
 
 import { shownLabels, restorePage } from "./pages.js";
-import { roundCoordinate } from "./raster.js";
+import { roundCoordinate, visitStroke } from "./raster.js";
 import { paintedLayer, pixelClass } from "./state.js";
 import { RequestError } from "./socket.js";
 import { toast, toastError } from "./toast.js";
@@ -78,6 +78,7 @@ export class Painter {
     const stroke = this.stroke;
     this.stroke = null;
     if (!stroke || stroke.points.length < (stroke.tool === "fill" ? 6 : 2)) return;
+    if (!this.isInside(stroke)) return;
     if (stroke.points.length > MAX_NUMBERS) stroke.points = thinOut(stroke.points, MAX_NUMBERS);
     const labels = shownLabels(this.app);
     if (stroke.tool === "fill") {
@@ -86,6 +87,14 @@ export class Painter {
     }
     this.outbox.push({ stroke, entry: labels.addPending(stroke), isSent: false });
     this.send();
+  }
+
+  /** Whether a stroke covers any pixel of its image. */
+  isInside(stroke) {
+    const { height, width } = shownLabels(this.app);
+    let isAny = false;
+    visitStroke(stroke, height, width, () => (isAny = true));
+    return isAny;
   }
 
   /** Give the stroke up, e.g. because a second finger came down. */
@@ -111,6 +120,10 @@ export class Painter {
   /** The server has committed a stroke. */
   saved(item, action) {
     item.entry.action = action;
+    if (this.app.paintedActions.has(action)) {
+      const { image, page } = item.stroke;
+      this.app.pages.get(`${image}:${page}`)?.dropPending((entry) => entry === item.entry);
+    }
     this.outbox = this.outbox.filter((other) => other !== item);
     this.app.store.set({ n_unsaved: this.outbox.length });
     this.app.onSaved?.(action);

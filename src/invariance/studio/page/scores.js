@@ -33,12 +33,12 @@ function changeText(history) {
   return `${points > 0 ? "+" : "−"}${Math.abs(points).toFixed(1)} by the last stroke`;
 }
 
-function classBar(state, item) {
+function classBar(state, item, unit) {
   const colour = pixelClass(state, item.number)?.colour ?? "#888888";
   const fill = h("span", { class: "bar-fill" });
   fill.style.width = `${100 * (item.accuracy ?? 0)}%`;
   fill.style.background = colour;
-  return h("div", { class: "bar-row", title: item.accuracy === null ? "Needs two strokes" : `${item.n} pixels scored` },
+  return h("div", { class: "bar-row", title: item.accuracy === null ? "Paint a second stroke to get its score" : `${item.n} ${UNITS[unit] ?? "stroke"}s` },
     h("span", { class: "bar-name", text: pixelClass(state, item.number)?.name ?? item.name }), h("span", { class: "bar" }, fill),
     h("span", { class: "bar-value", text: percent(item.accuracy) }));
 }
@@ -46,7 +46,7 @@ function classBar(state, item) {
 /** Rows: what was painted; columns: what was predicted; shares of each row. */
 function matrixTable(state, scores) {
   const names = scores.classes.map((item) => pixelClass(state, item.number)?.name ?? item.name);
-  const head = h("tr", {}, h("td"), ...names.map((text) => h("th", { scope: "col", text })), h("th", { scope: "col", text: "scored" }));
+  const head = h("tr", {}, h("td"), ...names.map((text) => h("th", { scope: "col", text })), h("th", { scope: "col", text: "pixels" }));
   const rows = scores.confusion.map((row, i) => {
     const total = row.reduce((a, b) => a + b, 0);
     const cells = row.map((n, j) => {
@@ -97,7 +97,7 @@ export function mountScores(root, app) {
       h("div", { class: "score-head" },
         h("div", {}, h("span", { class: "score-value", id: "score-value", text: percent(scores.overall) }), h("span", { class: "score-change", text: changeText(history) })),
         sparkline(history)),
-      ...scores.classes.map((item) => classBar(state, item)),
+      ...scores.classes.map((item) => classBar(state, item, scores.unit)),
       h("p", { class: "hint", text: explain(scores.unit) }),
       h("div", { class: "buttons" }, h("button", { type: "button", class: "button small", id: "open-matrix", "aria-keyshortcuts": "m", text: "Confusion matrix", title: "Which classes are confused (m)", on: { click: open } })),
     );

@@ -4,8 +4,8 @@
  * @typedef {{id: number, name: string, pages: number, height: number, width: number, channels: number,
  *   n_labelled_pages: number, label: ?number, is_final: number[]}} ImageInfo
  * @typedef {{number: number, name: string, colour: string, is_hidden: boolean, is_locked: boolean}} ClassInfo
- * @typedef {{row: number, col: number, zoom: number}} View centre of the canvas in pixels of the image,
- *   and screen pixels per pixel of the image
+ * @typedef {{row: number, col: number, zoom: number, is_fitted?: boolean}} View centre of the canvas in pixels of the
+ *   image, screen pixels per pixel of the image, and whether the whole image is shown
  */
 
 /** Sizes of the brush in pixels: those of ilastik. */

@@ -14,7 +14,7 @@ export function describeStatus({ line, n_unsaved, status, is_loaded }, isRefused
   }
   if (line === "connecting") return { tone: "busy", text: "Connecting…", title: "" };
   if (n_unsaved) return { tone: "busy", text: "Saving…", title: `${plural(n_unsaved, "stroke")} on the way to the disk` };
-  if (status.busy) return { tone: "busy", text: status.text || "Predicting…", title: "The last prediction stays until the new one is there" };
+  if (status.busy) return { tone: "busy", text: `${status.text || "Predicting"}…`, title: "The last prediction stays until the new one is there" };
   const seconds = status.seconds === null || status.seconds === undefined ? "" : `${status.seconds.toFixed(2)} s`;
   const stage = { instant: "quick model", refined: "refined model" }[status.stage] ?? "";
   const title = seconds ? `All strokes are saved. The last update took ${seconds} from the end of the stroke to the last visible tile.` : "All strokes are saved.";

@@ -32,8 +32,7 @@ function goTo(app, place) {
   app.marks.showCursor({ row: Math.round(place.row), col: Math.round(place.col) });
   app.marks.showPulse(place.row, place.col);
   app.viewer.canvas.focus({ preventScroll: true });
-  const share = Math.round(100 * place.uncertainty);
-  toast(`The model is ${share} % unsure here. Paint the right class, then ask again.`);
+  toast(`Uncertainty ${Math.round(100 * place.uncertainty)} %: paint the right class here, then ask again.`);
 }
 
 /** Prepare. */

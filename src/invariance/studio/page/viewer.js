@@ -180,8 +180,8 @@ export class Viewer {
   clip(rect) {
     this.context.beginPath();
     if (rect) {
-      const [x, y] = [this.edgeX(rect.left) - 1, this.edgeY(rect.top) - 1];
-      this.context.rect(x, y, this.edgeX(rect.right) + 1 - x, this.edgeY(rect.bottom) + 1 - y);
+      const [x, y] = [this.edgeX(rect.left), this.edgeY(rect.top)];
+      this.context.rect(x, y, this.edgeX(rect.right) - x, this.edgeY(rect.bottom) - y);
     }
     this.context.clip();
   }
