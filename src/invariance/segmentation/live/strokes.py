@@ -16,6 +16,8 @@ from invariance._core.checks import check_number
 # Side of the squares in which owners are kept: 16 KB each.
 SQUARE_SIDE = 64
 NOBODY = -1
+# Pixels under a brush are marked in a box around the whole line if it has at most so many, which is fastest.
+MAX_DENSE_PIXELS = 16_000_000
 
 
 class Stroke(NamedTuple):
@@ -235,32 +237,90 @@ def brush_pixels(points: Any, radius: float, shape: tuple[int, ...]) -> tuple[np
     rows, cols : ndarray of shape (n,), int32
         The pixels, in the order of rows; none if the line is outside the image.
     """
-    points = np.atleast_2d(np.asarray(points, np.float64))
-    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
-        raise ValueError(f"points must be finite and of shape (n, 2); got an array of shape {points.shape}.")
+    points = _check_points(points)
     reach = max(check_number("radius", radius, low=0), 0.5)
-    found = [np.empty(0, np.int64)]
-    for start, stop in pairwise(points) if len(points) > 1 else [(points[0], points[0])]:
-        found.append(_near_segment(start, stop, reach, shape))
-    rows, cols = np.divmod(np.unique(np.concatenate(found)), shape[1])
+    segments = list(pairwise(points)) if len(points) > 1 else [(points[0], points[0])]
+    low, high = _box_around(points.min(axis=0), points.max(axis=0), reach, shape)
+    if (low > high).any():
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    if np.prod(high - low + 1) <= MAX_DENSE_PIXELS:
+        is_near = np.zeros(high - low + 1, bool)
+        for start, stop in segments:
+            top, left, found = _near_segment(start, stop, reach, shape)
+            is_near[top - low[0] :, left - low[1] :][: found.shape[0], : found.shape[1]] |= found
+        rows, cols = np.nonzero(is_near)
+        return (rows + low[0]).astype(np.int32), (cols + low[1]).astype(np.int32)
+    places = [np.empty(0, np.int64)]
+    for start, stop in segments:
+        top, left, found = _near_segment(start, stop, reach, shape)
+        rows, cols = np.nonzero(found)
+        places.append((rows + top) * shape[1] + cols + left)
+    rows, cols = np.divmod(np.unique(np.concatenate(places)), shape[1])
     return rows.astype(np.int32), cols.astype(np.int32)
 
 
-def _near_segment(start: np.ndarray, stop: np.ndarray, reach: float, shape: tuple[int, ...]) -> np.ndarray:
-    """Find the places row * width + column at most `reach` from a line between two points."""
-    low = np.maximum(np.ceil(np.minimum(start, stop) - reach), 0)
-    high = np.minimum(np.floor(np.maximum(start, stop) + reach), np.array(shape[:2]) - 1)
-    if (low > high).any():
-        return np.empty(0, np.int64)
-    rows = np.arange(int(low[0]), int(high[0]) + 1)[:, None]
-    cols = np.arange(int(low[1]), int(high[1]) + 1)
+def fill_pixels(points: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Find the pixels whose centre is inside of a closed polygon, by the even-odd rule.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        Row and column of the corners, in pixels; the last one is joined to the first.
+    shape : tuple of int
+        Height and width of the image, first; pixels outside are left out.
+
+    Returns
+    -------
+    rows, cols : ndarray of shape (n,), int32
+        The pixels, in the order of rows; none if the polygon has no pixel of the image inside.
+    """
+    points = _check_points(points)
+    height, width = shape[:2]
+    low = np.clip(np.ceil(points.min(axis=0)), 0, (height, width)).astype(int)
+    high = np.clip(np.floor(points.max(axis=0)) + 1, 0, (height, width)).astype(int)
+    # A border of the polygon changes, in its row, the side of all pixels left of it.
+    is_changed = np.zeros((max(high[0] - low[0], 0), max(high[1] - low[1], 0) + 1), bool)
+    for (r_i, c_i), (r_j, c_j) in zip(points, np.roll(points, 1, axis=0), strict=True):
+        first, last = (int(np.clip(np.ceil(row), low[0], high[0])) for row in sorted((r_i, r_j)))
+        if first < last:  # pixels with (r_i > r) != (r_j > r)
+            rows = np.arange(first, last)
+            crossing = (c_j - c_i) * (rows - r_i) / (r_j - r_i) + c_i
+            cols = np.clip(np.ceil(crossing), low[1], high[1]).astype(int)
+            is_changed[rows - low[0], cols - low[1]] ^= True
+    inside = np.bitwise_xor.accumulate(is_changed[:, :0:-1], axis=1)[:, ::-1]
+    rows, cols = np.nonzero(inside)
+    return (rows + low[0]).astype(np.int32), (cols + low[1]).astype(np.int32)
+
+
+def _check_points(points: Any) -> np.ndarray:
+    points = np.atleast_2d(np.asarray(points, np.float64))
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise ValueError(f"points must be finite and of shape (n, 2); got an array of shape {points.shape}.")
+    return points
+
+
+def _box_around(
+    low: np.ndarray, high: np.ndarray, reach: float, shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last row and column of an image that are at most `reach` from a box."""
+    first = np.maximum(np.ceil(low - reach), 0)
+    last = np.minimum(np.floor(high + reach), np.array(shape[:2]) - 1)
+    return first.astype(np.int64), last.astype(np.int64)
+
+
+def _near_segment(
+    start: np.ndarray, stop: np.ndarray, reach: float, shape: tuple[int, ...]
+) -> tuple[int, int, np.ndarray]:
+    """Find the pixels at most `reach` from a line between two points: top, left, and which of a box (h, w) are."""
+    low, high = _box_around(np.minimum(start, stop), np.maximum(start, stop), reach, shape)
+    rows = np.arange(low[0], high[0] + 1)[:, None]
+    cols = np.arange(low[1], high[1] + 1)
     along = stop - start
     length = float(along @ along)
     share = ((rows - start[0]) * along[0] + (cols - start[1]) * along[1]) / length if length else np.zeros((1, 1))
     share = np.clip(share, 0, 1)
     distance = (rows - start[0] - share * along[0]) ** 2 + (cols - start[1] - share * along[1]) ** 2
-    at_row, at_col = np.nonzero(distance <= reach**2)
-    return (at_row + rows[0, 0]) * shape[1] + at_col + cols[0]
+    return int(low[0]), int(low[1]), distance <= reach**2
 
 
 def _by_square(stroke: Stroke) -> Iterator[tuple[tuple[int, int, int], np.ndarray, tuple[np.ndarray, np.ndarray]]]:
