@@ -148,7 +148,11 @@ class Client:
         found = np.zeros(shape, np.uint8)
         while True:
             for header, payload, _ in self.frames:
-                if header["kind"] == "labels" and (header["image"], header["page"], header["layer"]) == (image, page, layer):
+                if header["kind"] == "labels" and (header["image"], header["page"], header["layer"]) == (
+                    image,
+                    page,
+                    layer,
+                ):
                     tile = np.frombuffer(payload, np.uint8).reshape(256, 256)
                     part = found[256 * header["row"] :, 256 * header["col"] :][:256, :256]
                     part[...] = tile[: part.shape[0], : part.shape[1]]

@@ -2,4 +2,5 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"server": ["serve"]})
+# Loaded when it is used: the command says what is missing if the extra is not installed.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -27,7 +27,9 @@ def run(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
     project: Annotated[
         Path | None,
-        typer.Option(help="The folder of the strokes and labels. Default: invariance-studio in the folder of the images."),
+        typer.Option(
+            help="The folder of the strokes and labels. Default: invariance-studio in the folder of the images."
+        ),
     ] = None,
     samples: Annotated[bool, typer.Option("--samples", help="Open sample images with a few strokes.")] = False,
 ) -> None:

@@ -71,6 +71,11 @@ class LiveEngine:
         """Number of channels of the painted pages; None if nothing is painted."""
         return self._sources.find(*self._pages[0]).n_channels if self._pages else None
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of the strokes that it follows."""
+        return len({stroke.label for step in self._applied for stroke in step.strokes} - {0})
+
     def choose(self, switches: Sequence[str]) -> bool:
         """Change what does not matter; return whether that is another engine, which `follow` must bring up to date."""
         with self._lock:
@@ -84,11 +89,10 @@ class LiveEngine:
         """Give the engine the strokes of this moment; return the number of the last action that it knows."""
         with self._lock:
             wanted = self._painting.steps()
-            n_common = 0
-            for ours, theirs in zip(self._applied, wanted, strict=False):
-                if ours is not theirs:
-                    break
-                n_common += 1
+            pairs = zip(self._applied, wanted, strict=False)
+            n_common = next((n for n, (ours, theirs) in enumerate(pairs) if ours is not theirs), None)
+            if n_common is None:
+                n_common = min(len(self._applied), len(wanted))
             if self._has_other_channels(wanted):
                 self._restart()
                 n_common = 0

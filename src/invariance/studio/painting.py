@@ -55,7 +55,9 @@ class Painting:
             for action in project.actions("pixels"):
                 self._steps.append(self._apply(action))
         except (ValueError, KeyError, TypeError, IndexError, zlib.error) as error:
-            raise ProjectError(f"the project '{project.directory}' is damaged ({error}). Restore a copy of it.") from error
+            raise ProjectError(
+                f"the project '{project.directory}' is damaged ({error}). Restore a copy of it."
+            ) from error
 
     # ------------------------------------------------------------ what is painted
 
@@ -163,7 +165,9 @@ class Painting:
                 every = max(1, len(rows) // MAX_MASK_PIXELS)
                 rows, cols = (rows + place[0] * TILE_SIDE)[::every], (cols + place[1] * TILE_SIDE)[::every]
                 if len(rows):
-                    strokes.append(EngineStroke(key.image, key.page, rows.astype(np.int32), cols.astype(np.int32), label))
+                    strokes.append(
+                        EngineStroke(key.image, key.page, rows.astype(np.int32), cols.astype(np.int32), label)
+                    )
         return Step(action.seq, [change], strokes)
 
     def _pixels(self, action: Action, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

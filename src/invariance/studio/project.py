@@ -159,11 +159,14 @@ class Project:
     def classes(self, mode: str) -> list[LabelClass]:
         """Return the classes of a mode by their numbers."""
         rows = self._read(
-            "SELECT mode, number, name, colour, is_hidden, is_locked FROM classes "
+            "SELECT number, name, colour, is_hidden, is_locked FROM classes "
             "WHERE mode = ? AND removed_by IS NULL ORDER BY number",
             mode,
         )
-        return [LabelClass(*row[:4], bool(row[4]), bool(row[5])) for row in rows]
+        return [
+            LabelClass(mode, number, name, colour, bool(is_hidden), bool(is_locked))
+            for number, name, colour, is_hidden, is_locked in rows
+        ]
 
     def find_class(self, mode: str, number: int) -> LabelClass:
         """Return a class; raise ValueError if there is none of that number."""
@@ -175,9 +178,13 @@ class Project:
     def add_class(self, mode: str, name: str | None = None, colour: str | None = None) -> LabelClass:
         """Add a class; numbers of removed classes are not used again, since these may come back."""
         with self._lock:
-            number = 1 + max((row[0] for row in self._read("SELECT number FROM classes WHERE mode = ?", mode)), default=0)
+            number = 1 + max(
+                (row[0] for row in self._read("SELECT number FROM classes WHERE mode = ?", mode)), default=0
+            )
             if number > MAX_CLASSES[mode]:
-                raise ValueError(f"there can be {MAX_CLASSES[mode]} classes, removed ones included. Use another project.")
+                raise ValueError(
+                    f"there can be {MAX_CLASSES[mode]} classes, removed ones included. Use another project."
+                )
             others = self.classes(mode)
             names = {other.name for other in others}
             free = next(text for n in range(number, number + len(names) + 1) if (text := f"Class {n}") not in names)
@@ -194,7 +201,8 @@ class Project:
             check_class(changed, [other for other in self.classes(mode) if other.number != number])
             with self._writing() as db:
                 db.execute(
-                    "UPDATE classes SET name = ?, colour = ?, is_hidden = ?, is_locked = ? WHERE mode = ? AND number = ?",
+                    "UPDATE classes SET name = ?, colour = ?, is_hidden = ?, is_locked = ? "
+                    "WHERE mode = ? AND number = ?",
                     (changed.name, changed.colour, changed.is_hidden, changed.is_locked, mode, number),
                 )
             return changed
@@ -281,7 +289,8 @@ _ACTIONS = "SELECT seq, mode, kind, image, page, layer, number, radius, data, mo
 
 
 def _action(row: tuple) -> Action:
-    return Action(*row[:9], json.loads(row[9]))
+    *columns, more = row
+    return Action._make([*columns, json.loads(more)])
 
 
 @contextmanager

@@ -159,7 +159,11 @@ def _by_tile(rows: np.ndarray, cols: np.ndarray) -> Iterator[tuple[tuple[int, in
 
 
 def _box_of(rows: np.ndarray, cols: np.ndarray) -> Box:
-    return Box(int(rows.min()), int(cols.min()), int(rows.max()) + 1, int(cols.max()) + 1) if len(rows) else Box(0, 0, 0, 0)
+    return (
+        Box(int(rows.min()), int(cols.min()), int(rows.max()) + 1, int(cols.max()) + 1)
+        if len(rows)
+        else Box(0, 0, 0, 0)
+    )
 
 
 class _Places(NamedTuple):
@@ -175,5 +179,6 @@ class _Places(NamedTuple):
 
 def _places_of(box: Box) -> _Places:
     return _Places(
-        range(box.top // TILE_SIDE, -(-box.bottom // TILE_SIDE)), range(box.left // TILE_SIDE, -(-box.right // TILE_SIDE))
+        range(box.top // TILE_SIDE, -(-box.bottom // TILE_SIDE)),
+        range(box.left // TILE_SIDE, -(-box.right // TILE_SIDE)),
     )

@@ -4,6 +4,7 @@ import math
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from types import FrameType
@@ -87,8 +88,9 @@ class Pages:
             low, high = (_parse_share(query.get(name, default)) for name, default in (("low", "0"), ("high", "1")))
         except ValueError as error:
             return PlainTextResponse(f"{error}\n", 400)
-        numbers = (place[name] for name in ("image", "page", "level", "row", "col"))
-        return await self._png(lambda: self._studio.sources.tile(*numbers, channel, low, high), KEPT)
+        shown = {name: place[name] for name in ("image", "page", "level", "row", "col")}
+        make = partial(self._studio.sources.tile, **shown, channel=channel, low=low, high=high)
+        return await self._png(make, KEPT)
 
     async def thumbnail(self, request: Request) -> Response:
         """Return a small copy of an image."""
@@ -97,9 +99,7 @@ class Pages:
         except ValueError as error:
             return PlainTextResponse(f"{error}\n", 400)
         image = request.path_params["image"]
-        return await self._png(
-            lambda: self._studio.sources.thumbnail(image, min(max(side, 8), MAX_THUMBNAIL)), KEPT
-        )
+        return await self._png(lambda: self._studio.sources.thumbnail(image, min(max(side, 8), MAX_THUMBNAIL)), KEPT)
 
     async def _png(self, make: Callable[[], bytes | None], headers: dict[str, str]) -> Response:
         n_unread = self._count_unread()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
-from invariance.images import ImageError, LazyStack, Layout, list_images, open_stack
+from invariance.images import ImageError, Layout, LazyStack, list_images, open_stack
 from invariance.images.decoding import format_name
 from invariance.images.pages import ORIENTATION_TAG
 from invariance.segmentation.live.tile_store import TileStore
@@ -272,9 +272,7 @@ def _find_images(project: Project) -> list[Source]:
     return sources
 
 
-def _describe(
-    source: Source, known: dict[str, Any] | None, is_painted: bool
-) -> tuple[Source, dict[str, Any] | None]:
+def _describe(source: Source, known: dict[str, Any] | None, is_painted: bool) -> tuple[Source, dict[str, Any] | None]:
     """Return an image with its size, and what is to be noted of it; None if that was known."""
     try:
         status = source.path.stat()
@@ -284,7 +282,7 @@ def _describe(
         n_pages, height, width, n_channels = probe(source.path)
     except (ImageError, OSError, ValueError) as error:
         return source._replace(error=str(error)), None
-    size = {"n_pages": n_pages, "height": height, "width": width, "n_channels": n_channels}
+    size: dict[str, Any] = {"n_pages": n_pages, "height": height, "width": width, "n_channels": n_channels}
     if is_painted and known is not None and known["size"] != size:
         return source._replace(error=f"image '{source.name}' has another size than before. Restore the old one."), None
     return source._replace(**size), {"stamp": stamp, "size": size}

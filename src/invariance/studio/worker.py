@@ -16,6 +16,7 @@ from invariance.segmentation import LiveTile
 from invariance.studio.live_engine import LiveEngine
 from invariance.studio.outbox import Outbox, Place
 
+MIN_CLASSES = 2
 POLL_SECONDS = 0.1  # between two looks whether the refined model is ready
 logger = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class Worker:
         self._engine, self._send, self._score = engine, send, score
         self._shown: dict[int, Shown] = {}
         self._changed = threading.Condition()
-        self._serial = 0  # of everything that was asked for
+        self._serial, self._done = 0, -1  # of what was asked for last, and of what was done
         self._wants_update = True  # of what was painted before
         self._stroke_ended = 0.0
         self._is_live = True
@@ -105,8 +106,10 @@ class Worker:
     def show(self, connection: int, view: tuple[int, int, int, int, int, int, int], outbox: Outbox) -> None:
         """A page looks elsewhere: the kept tiles are sent at once, others when they are predicted."""
         old = self._shown.get(connection)
-        inside = old.sent if old is not None else {}
-        sent = {place: kept for place, kept in inside.items() if _is_visible(place, view) and _is_visible(place, old.view)}  # type: ignore[union-attr]
+        sent = {}
+        if old is not None:  # the page still has the tiles that stay visible
+            sent = {place: kept for place, kept in list(old.sent.items()) if _is_visible(place, view)}
+            sent = {place: kept for place, kept in sent.items() if _is_visible(place, old.view)}
         shown = Shown(view, outbox, sent)
         self._recall(shown)
         with self._changed:
@@ -135,34 +138,32 @@ class Worker:
     # ------------------------------------------------------------ the thread
 
     def _run(self) -> None:
-        done = -1
         while not self._is_closed:
-            with self._changed:
-                if not self._changed.wait_for(lambda: self._serial != done, POLL_SECONDS if self._is_waiting() else None):
-                    if not self._is_refined_ready():
-                        continue
-                serial = self._serial
+            serial = self._wait()
             try:
                 self._work(serial)
-                done = serial
+                self._done = serial
             except Superseded:
                 continue
             except Exception as error:  # the studio goes on whatever happens to a model
-                done = serial
+                self._done = serial
                 if not self._is_closed:
                     logger.debug("the worker failed", exc_info=True)
                     self._tell(False, str(error))
+
+    def _wait(self) -> int:
+        """Wait for something to do; return the serial number of what was asked for last."""
+        with self._changed:
+            while self._serial == self._done and not self._is_refined_ready():
+                self._changed.wait(POLL_SECONDS if self._is_waiting() else None)
+            return self._serial
 
     def _work(self, serial: int) -> None:
         with self._changed:
             wants_update, self._wants_update = self._wants_update, False
             started = self._stroke_ended
         if wants_update:
-            try:
-                self._update()
-            except BaseException:
-                self._has_model = False
-                raise
+            self._update()
         if not self._has_model:
             return
         self._predict(serial)
@@ -173,8 +174,9 @@ class Worker:
 
     def _update(self) -> None:
         self._action = self._engine.follow()
-        if self._engine.live.n_strokes == 0:
-            self._has_model = False
+        self._stage, self._has_model = None, False
+        if self._engine.n_classes < MIN_CLASSES:
+            self._tell(False, "Paint strokes of two classes." if self._engine.live.n_strokes else "")
             return
         self._tell(True, "Learning")
         self._engine.live.update()
@@ -229,7 +231,7 @@ class Worker:
         return self._has_model and self._stage != "refined"
 
     def _is_refined_ready(self) -> bool:
-        return self._engine.live.stage == "refined" and self._stage != "refined"
+        return self._is_waiting() and self._engine.live.stage == "refined"
 
     def _tell(self, is_busy: bool, text: str, seconds: float | None = None) -> None:
         self._send({
