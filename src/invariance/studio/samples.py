@@ -10,7 +10,9 @@ import numpy as np
 
 from invariance.datasets import load_textures, make_membranes
 from invariance.images import Layout, page_writer
+from invariance.studio.painting import Painting
 from invariance.studio.project import Project
+from invariance.studio.rasters import PageKey
 from invariance.studio.sources import Sources
 
 NAME = "studio-samples"
@@ -91,15 +93,14 @@ def _write_project(folder: Path, masks: np.ndarray) -> None:
     """Write a project with named classes, strokes and some labels of images."""
     project = Project(folder)
     try:
-        images = {image.name: image.id for image in Sources(project).images()}
+        sources = Sources(project)
+        painting = Painting(project, sources)
+        images = {image.name: image.id for image in sources.images()}
         project.change_class("pixels", CELL, name="cell")
         project.change_class("pixels", MEMBRANE, name="membrane")
         for page, count in STROKES_PER_PAGE.items():
             for number, points in _draw_strokes(masks[page], count, np.random.default_rng([SEED, page])):
-                project.add_action(
-                    "pixels", "brush", image=images[STACK], page=page, layer="labels", number=number,
-                    radius=BRUSH_RADIUS, data=np.asarray(points, "<f8").tobytes(),
-                )  # fmt: skip
+                painting.stroke(PageKey(images[STACK], page, "labels"), "brush", number, BRUSH_RADIUS, points)
         numbers = [project.add_class("images", name).number for name in ("brick", "grass", "gravel")]
         labels, counts = {}, dict.fromkeys(numbers, 0)
         for place, row in enumerate(_texture_order(), 1):
@@ -124,7 +125,7 @@ def _draw_strokes(mask: np.ndarray, count: int, rng: np.random.Generator) -> Ite
         row, col = np.unravel_index(np.argmax(np.where(taken, 0, depth * rng.uniform(0.5, 1, mask.shape))), mask.shape)
         angle, reach = rng.uniform(0, np.pi), max(1.0, depth[row, col] - 2 * BRUSH_RADIUS)
         end = reach * np.array([np.sin(angle), np.cos(angle)])
-        yield CELL, np.array([[row, col] - end, [row, col], [row, col] + end])
+        yield CELL, np.array([row, col]) + np.outer((-1, 0, 1), end)
         _take(taken, row, col)
         path = _walk_along(middle & ~taken, rng)
         yield MEMBRANE, path

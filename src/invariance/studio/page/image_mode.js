@@ -8,7 +8,7 @@ import { mountImageClasses } from "./image_mode_classes.js";
 import { mountLearn } from "./image_mode_learn.js";
 import { SORTS, arrange, classFolders, makeItems, missingLabels } from "./image_mode_order.js";
 import { mountPlans } from "./image_mode_plans.js";
-import { startJob } from "./jobs.js";
+import { loadStyle, startJob } from "./jobs.js";
 import { openImage } from "./navigation.js";
 
 const SIDES = [{ value: "96", text: "S", title: "Small images" }, { value: "136", text: "M", title: "Medium images" }, { value: "216", text: "L", title: "Large images" }];
@@ -211,5 +211,5 @@ class ImageMode {
  * @param {object} app
  */
 export function mount(root, app) {
-  return new ImageMode(root, app);
+  loadStyle("image_mode.css").then(() => new ImageMode(root, app));
 }

@@ -29,6 +29,7 @@ function drawRow(item, k, scale, isChosen, choose) {
     svg("text", { class: "advice-name", x: 6, y: y + TEXT - 2 }),
     svg("text", { class: "advice-value", x: WIDTH - 6, y: y + TEXT - 2, "text-anchor": "end" }),
     svg("rect", { class: "advice-bar", x: Math.min(zero, end), y: y + TEXT + 3, width: Math.max(1, Math.abs(end - zero)), height: BAR, rx: 1.5 }),
+    svg("path", { class: "advice-zero", d: `M${zero} ${y + TEXT + 1}v${BAR + 4}` }),
     svg("path", { class: "advice-interval", d: `M${scale(item.low)} ${y + TEXT + 3 + BAR / 2}H${scale(item.high)}` }),
     svg("title"));
   row.querySelector(".advice-name").textContent = `${item.name}${item.is_advised ? " ★" : ""}`;
@@ -49,8 +50,7 @@ export function drawAdvice(items, phi, choose) {
   const scale = makeScale(items);
   const height = TOP + items.length * ROW + 2;
   const figure = svg("svg", { class: "advice", viewBox: `0 0 ${WIDTH} ${height}`, role: "radiogroup", "aria-label": "Effect on the accuracy of ignoring something" },
-    ...items.map((item, k) => drawRow(item, k, scale, item.text === phi, choose)),
-    svg("path", { class: "advice-zero", d: `M${scale(0)} 0V${height}` }));
+    ...items.map((item, k) => drawRow(item, k, scale, item.text === phi, choose)));
   return figure;
 }
 
@@ -82,12 +82,14 @@ export function mountAdvice(root, app, actions) {
 }
 
 function describe(result, phi, actions) {
-  const views = Object.keys(result.plain);
+  // The better way to compare images comes first; the other one can be opened.
+  const views = Object.keys(result.plain).sort((a, b) => (b === result.view) - (a === result.view));
   const figures = views.flatMap((view) => {
     const items = result.items.filter((item) => item.view === view);
     if (!items.length) return [];
-    return [h("p", { class: "hint", text: `Compared as ${view}; ignoring nothing, ${(100 * result.plain[view]).toFixed(1)} % are correct. Points gained or lost, with 95 % intervals:` }),
+    const shown = [h("p", { class: "hint", text: `Compared as ${view}; ignoring nothing, ${(100 * result.plain[view]).toFixed(1)} % are correct. Points gained or lost, with 95 % intervals:` }),
       drawAdvice(items, phi, (item) => actions.usePhi(item.text))];
+    return view === result.view ? shown : [h("details", { class: "why" }, h("summary", { text: `Compared as ${view}` }), ...shown)];
   });
   return [h("p", {}, h("strong", { text: result.text })), ...figures, h("p", { class: "hint", text: "Click a row to use it for training." }),
     h("details", { class: "why" }, h("summary", { text: "How far to trust this" }), h("ul", { class: "plan-parts" }, ...result.reasons.map((text) => h("li", { text }))))];

@@ -26,6 +26,13 @@ const NAMES = {
 const QUIET = new Set(["effects", "train", "predict", "advise", "import-folders"]);
 const MAX_LISTED = 8;
 
+/** Load a style sheet of a part that is not always on the page; the promise ends when it applies. */
+export function loadStyle(name) {
+  return new Promise((resolve) => {
+    document.head.append(h("link", { rel: "stylesheet", href: `/page/${name}`, on: { load: resolve, error: resolve } }));
+  });
+}
+
 /** Start a job; what goes wrong at once is said at once. */
 export function startJob(app, kind, fields = {}) {
   return app.socket.request("job.start", { kind, ...fields }).catch(app.toastError);
@@ -55,6 +62,10 @@ export function copyButton(app, text, label) {
  * @param {object} app
  */
 export function mount(root, app) {
+  loadStyle("jobs.css");
+  // Image mode is loaded when it is shown first, but predictions may come before.
+  app.socket.on("image.predictions", (event) => app.store.set({ image_predictions: event }));
+  app.socket.on("image.labels", (event) => app.store.set({ image_labels: event.labels }));
   const badge = h("span", { class: "jobs-badge", hidden: true });
   const button = h("button", { type: "button", class: "button", id: "jobs-button", "aria-expanded": "false", "aria-controls": "jobs-panel", title: "Export the model, masks and more; import masks",
     on: { click: () => toggle(panel.hidden) } }, h("span", { text: "Export" }), badge);
