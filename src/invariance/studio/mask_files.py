@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 
 from invariance.images import Layout, page_writer
+from invariance.studio.folder import Source
 from invariance.studio.painting import Painting
 from invariance.studio.project import Project
-from invariance.studio.sources import Source, Sources
+from invariance.studio.sources import Sources
 
 SECONDS_AFTER = 2.0  # the last stroke
 SHARE_OF_TIME = 20  # large stacks: writing takes at most one part in so many

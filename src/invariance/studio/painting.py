@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.segmentation import brush_pixels, fill_pixels
-from invariance.studio.project import Action, Project, ProjectError
+from invariance.studio.database import ProjectError
+from invariance.studio.project import Action, Project
 from invariance.studio.rasters import TILE_SIDE, Box, Change, PageKey, Rasters
 from invariance.studio.sources import Sources
 

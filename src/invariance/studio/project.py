@@ -16,25 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.studio.classes import LabelClass, check_class, next_colour
+from invariance.studio.database import make_directories, naming_failures, open_database
 
-APPLICATION_ID = 0x494E5653  # "INVS", which SQLite keeps in the header of the file
-FORMAT = 1
 DIRECTORY, FILE = "invariance-studio", "project.sqlite"
 MAX_CLASSES = {"pixels": 32, "images": 1000}  # pixels: as `LiveSegmenter`
-SCHEMA = """
-CREATE TABLE images(id INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB NOT NULL UNIQUE, known TEXT);
-CREATE TABLE classes(mode TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, colour TEXT NOT NULL,
-    is_hidden INTEGER NOT NULL DEFAULT 0, is_locked INTEGER NOT NULL DEFAULT 0, removed_by INTEGER,
-    PRIMARY KEY (mode, number));
-CREATE TABLE actions(seq INTEGER PRIMARY KEY AUTOINCREMENT, mode TEXT NOT NULL, kind TEXT NOT NULL, image INTEGER,
-    page INTEGER, layer TEXT, number INTEGER, radius REAL, data BLOB, more TEXT NOT NULL DEFAULT '{}',
-    is_undone INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE settings(key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
-
-
-class ProjectError(ValueError):
-    """A project that cannot be used; one sentence names it, the defect and the cure."""
 
 
 class Action(NamedTuple):
@@ -97,8 +82,8 @@ class Project:
         self.folder = Path(os.path.realpath(folder))
         self.directory = Path(os.path.realpath(directory or self.folder / DIRECTORY))
         self._lock = threading.RLock()
-        _make_directories(self.directory)
-        self._db = _open_database(self.directory / FILE)
+        make_directories(self.directory)
+        self._db = open_database(self.directory / FILE)
         self._image_labels: dict[int, int] | None = None
 
     def close(self) -> None:
@@ -266,13 +251,13 @@ class Project:
     # ------------------------------------------------------------ inside
 
     def _read(self, query: str, *values: Any) -> list[tuple]:
-        with self._lock, _naming_failures(self.directory):
+        with self._lock, naming_failures(self.directory):
             return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Change the file as one transaction, which is on the disk when the block has ended."""
-        with self._lock, _naming_failures(self.directory):
+        with self._lock, naming_failures(self.directory):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -291,80 +276,3 @@ _ACTIONS = "SELECT seq, mode, kind, image, page, layer, number, radius, data, mo
 def _action(row: tuple) -> Action:
     *columns, more = row
     return Action._make([*columns, json.loads(more)])
-
-
-@contextmanager
-def _naming_failures(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.ProgrammingError as error:  # the file is closed
-        raise ProjectError("the studio is closing. Start it again.") from error
-    except sqlite3.Error as error:
-        raise ProjectError(
-            f"the project '{directory}' cannot be read or written ({error}); the last change was not saved. "
-            f"Check the disk and its free space."
-        ) from error
-
-
-def _make_directories(directory: Path) -> None:
-    try:
-        for part in (directory, directory / "labels", directory / "exports"):
-            part.mkdir(exist_ok=True)
-    except FileNotFoundError as error:
-        raise ProjectError(f"'{directory.parent}' does not exist. Create it, or name another --project.") from error
-    except OSError as error:
-        raise ProjectError(
-            f"cannot write into '{directory}' ({error.strerror}). Name another folder with --project."
-        ) from error
-
-
-def _open_database(path: Path) -> sqlite3.Connection:
-    """Open the file for this process alone, or raise an error in one sentence."""
-    db = None
-    try:
-        db = sqlite3.connect(path, timeout=0.5, isolation_level=None, check_same_thread=False)
-        db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        is_new = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-        _check_owner(db, path, is_new)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("BEGIN EXCLUSIVE")
-        if is_new:
-            for statement in SCHEMA.split(";")[:-1]:
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version = {FORMAT}")
-            for number in (1, 2):
-                row = ("pixels", number, f"Class {number}", next_colour(number))
-                db.execute("INSERT INTO classes(mode, number, name, colour) VALUES (?, ?, ?, ?)", row)
-        db.execute("COMMIT")
-        return db
-    except sqlite3.DatabaseError as error:
-        if db is not None:
-            db.close()
-        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            raise ProjectError(
-                f"'{path}' is open in another studio. Close that one, or name another folder with --project."
-            ) from error
-        raise ProjectError(f"'{path}' cannot be opened ({error}). Move it away, or restore a copy of it.") from error
-    except ProjectError:
-        if db is not None:
-            db.close()
-        raise
-
-
-def _check_owner(db: sqlite3.Connection, path: Path, is_new: bool) -> None:
-    """Refuse files of other programs, of later versions, and damaged ones, before anything is written."""
-    owner, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-    if (owner, version) == (0, 0) and is_new:
-        return
-    if owner != APPLICATION_ID:
-        raise ProjectError(f"'{path}' is not a project of the studio. Move it away, or name another --project.")
-    if version > FORMAT:
-        raise ProjectError(
-            f"'{path}' was written by a later version of invariance. Try: pip install -U 'invariance[studio]'"
-        )
-    found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if found != "ok" or not {"images", "classes", "actions", "settings"} <= tables:
-        raise ProjectError(f"'{path}' is damaged ({found}). Move it away, or restore a copy of it.")
