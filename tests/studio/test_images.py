@@ -87,7 +87,7 @@ def trained(tmp_path_factory):
     path = tmp_path_factory.mktemp("trained")
     session = Opened(folder.__wrapped__(path))
     numbers = session.label_some()
-    event = session.run("train", budget=8)
+    event = session.run("train", budget=5)
     yield session, numbers, event
     session.project.close()
 
@@ -97,7 +97,8 @@ def test_labels_are_committed_told_and_undone(opened):
     ids = list(opened.ids.values())[:3]
     assert opened.images.label(ids, 1) == opened.project.actions("images")[-1].seq
     assert opened.project.image_labels() == dict.fromkeys(ids, 1)
-    assert opened.events[-1] == {"event": "image.labels", "labels": {str(image): 1 for image in ids}}
+    told = {"labels": {str(image): 1 for image in ids}, "can_undo": True, "can_redo": False}
+    assert opened.events[-1] == {"event": "image.labels", **told}
     opened.images.label(ids[:1], 0)
     assert opened.project.image_labels() == dict.fromkeys(ids[1:], 1)
     opened.project.undo()
@@ -127,7 +128,7 @@ def test_training_needs_two_images_of_two_classes(opened):
     said = opened.run("train", budget=5)
     assert "one image only" in said["text"]
     for budget in (0, "long", True, 1e9):
-        assert "budget" in opened.run("train", budget=budget)["text"]
+        assert opened.run("train", budget=budget)["text"].startswith("Budget must be")
 
 
 def test_training_predicts_the_rest_and_finds_the_wrong_label(trained):

@@ -14,6 +14,12 @@ from invariance.studio.sources import Sources
 
 
 @pytest.fixture(scope="module")
+def truth():
+    """The masks of the stack."""
+    return datasets.make_membranes(samples.N_PAGES, (samples.SIDE,) * 2, random_state=samples.SEED).masks
+
+
+@pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     """The project of the samples, its images, and what is painted on them."""
     folder = samples.make_samples(tmp_path_factory.mktemp("cache") / "samples")
@@ -33,10 +39,9 @@ def test_all_samples_are_readable_and_of_one_kind(opened):
     assert images[0].n_pages == samples.N_PAGES
 
 
-def test_strokes_are_right_and_of_two_named_classes(opened):
+def test_strokes_are_right_and_of_two_named_classes(opened, truth):
     project, sources, painting = opened
     assert [one.name for one in project.classes("pixels")] == ["cell", "membrane"]
-    truth = datasets.make_membranes(samples.N_PAGES, (samples.SIDE,) * 2, random_state=samples.SEED).masks
     for page in samples.STROKES_PER_PAGE:
         labels = painting.labels_of(sources.images()[0].id, page, "labels")
         painted = labels > 0
@@ -46,10 +51,9 @@ def test_strokes_are_right_and_of_two_named_classes(opened):
         assert {1, 2} <= set(np.unique(labels))
 
 
-def test_a_quick_model_of_the_strokes_finds_membranes(opened):
+def test_a_quick_model_of_the_strokes_finds_membranes(opened, truth):
     _, sources, painting = opened
     stack = sources.images()[0].id
-    truth = datasets.make_membranes(samples.N_PAGES, (samples.SIDE,) * 2, random_state=samples.SEED).masks[1]
     with LiveSegmenter(refine=False, random_state=0) as live:
         numbers = {page: live.add_image(sources.read_page(stack, page)) for page in (0, 1, 3)}
         for step in painting.steps():
@@ -58,7 +62,7 @@ def test_a_quick_model_of_the_strokes_finds_membranes(opened):
         live.update()
         (tile, *_) = live.predict(View(numbers[1], 0, 0, 10, 10))  # a page without strokes
     found = tile.probabilities[..., 1] > 0.5
-    part = truth[: found.shape[0], : found.shape[1]]
+    part = truth[1, : found.shape[0], : found.shape[1]]
     assert 2 * (found & part).sum() / (found.sum() + part.sum()) > 0.6
 
 
@@ -78,6 +82,7 @@ def test_an_existing_folder_is_left_alone(tmp_path):
 
 
 def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(samples, "_write_images", lambda folder: (folder / "a.png").write_bytes(b""))
     monkeypatch.setattr(samples, "_write_project", lambda *args: (_ for _ in ()).throw(OSError("no space")))
     with pytest.raises(OSError, match="no space"):
         samples.make_samples(tmp_path / "samples")

@@ -183,7 +183,8 @@ class ImageSession:
     def refresh(self) -> None:
         """Tell the page all labels."""
         labels = {str(image): number for image, number in self.project.image_labels().items() if number}
-        self.send({"event": "image.labels", "labels": labels})
+        can_undo, can_redo = self.project.can_undo_and_redo()
+        self.send({"event": "image.labels", "labels": labels, "can_undo": can_undo, "can_redo": can_redo})
 
     def _change(self, labels: Mapping[int, int]) -> int:
         action = self.project.label_images(dict(labels))

@@ -16,7 +16,7 @@ from invariance.studio.rasters import PageKey
 from invariance.studio.sources import Sources
 
 NAME = "studio-samples"
-N_PAGES, SIDE = 6, 320
+N_PAGES, SIDE = 4, 320
 STACK = "membranes.tif"
 N_TEXTURES, N_LABELLED, TEXTURE_SIDE = 16, 3, 96  # windows per texture, of which so many are labelled
 NM_PER_PIXEL = 4  # of the generated sections, as of real ones in an electron microscope

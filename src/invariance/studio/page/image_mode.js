@@ -30,7 +30,7 @@ class ImageMode {
     app.store.on(["image_labels"], ({ image_labels }) => {
       if (image_labels) this.labels = image_labels;
     });
-    app.store.on(["images", "classes", "image_labels", "image_predictions", "settings", "jobs", "mode"], () => this.show());
+    app.store.on(["images", "classes", "image_labels", "image_predictions", "settings", "jobs", "can_undo", "can_redo", "mode"], () => this.show());
   }
 
   // ------------------------------------------------------------ parts

@@ -95,8 +95,10 @@ function rename(app, row, item) {
   if (!name) return;
   const field = h("input", { class: "class-field", value: item.name, "aria-label": `Name of ${item.name}`, maxlength: 80 });
   const assign = row.querySelector(".assign");
+  let isOver = false; // removing a field that has the focus ends it a second time
   const finish = (isKept) => {
-    if (!field.isConnected) return;
+    if (isOver) return;
+    isOver = true;
     const typed = field.value.trim();
     field.replaceWith(assign);
     if (isKept && typed && typed !== item.name) change(app, item.number, { name: typed });
