@@ -208,9 +208,12 @@ def test_help_lists_keys_and_controls_have_names(page: Any) -> None:
     assert page.locator("#help[open] kbd").count() > 20
     page.keyboard.press("Escape")
     unnamed = page.evaluate(
-        """() => [...document.querySelectorAll('button, input, select, [role=radio], [role=option], canvas')].filter(element =>
-          element.checkVisibility() && !(element.getAttribute('aria-label') || element.textContent.trim() || element.labels?.length
-            || element.title || element.getAttribute('aria-describedby'))).map(element => element.outerHTML)"""
+        """() => {
+          const isNamed = (element) => element.getAttribute('aria-label') || element.textContent.trim()
+            || element.labels?.length || element.title || element.getAttribute('aria-describedby');
+          return [...document.querySelectorAll('button, input, select, canvas, [role=radio], [role=option]')]
+            .filter(element => element.checkVisibility() && !isNamed(element)).map(element => element.outerHTML);
+        }"""
     )
     assert unnamed == []
     for role in ("toolbar", "radiogroup", "listbox", "status", "tablist", "switch"):
