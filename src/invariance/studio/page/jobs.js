@@ -19,7 +19,7 @@ const EXPORTS = {
 };
 const NAMES = {
   "export-model": "Model", "export-masks": "Masks", "export-probabilities": "Probabilities", "export-scribbles": "Scribbles", "export-report": "Report",
-  "export-classifier": "Model", "export-table": "Table", "import-masks": "Imported masks", "import-folders": "Folders as classes",
+  "export-classifier": "Model", "export-table": "Table", "import-masks": "Import of masks", "import-folders": "Folders as classes",
   effects: "Effects of the switches", train: "Training", predict: "Prediction", advise: "Advice",
 };
 /** Jobs whose result other parts of the page show. */
