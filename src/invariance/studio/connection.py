@@ -46,9 +46,13 @@ class Connection:
             await asyncio.wait([writer, reader], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._studio.disconnect(self._number)
-            for task in (writer, reader, *self._slow):
+            tasks = {writer, reader, *self._slow}
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(writer, reader, *self._slow, return_exceptions=True)
+            await asyncio.wait(tasks)
+            for task in tasks:
+                if not task.cancelled() and task.exception() is not None:
+                    logger.debug("a connection failed", exc_info=task.exception())
 
     async def _write(self) -> None:
         try:
