@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { openImage } from "./navigation.js";
+import { toast } from "./toast.js";
 
 /** Side of thumbnails as the server makes them; they are shown at half of it on ordinary screens. */
 const SIDE = 160;
@@ -15,11 +16,18 @@ function describe({ pages, width, height, n_labelled_pages, is_final }) {
   return isStack ? `${pages} slices` : `${width} × ${height}`;
 }
 
+/** Show an image, or say why it cannot be shown. */
+function open(app, id) {
+  const { error } = app.store.state.images.find((image) => image.id === id);
+  if (error) toast(error, "error");
+  else openImage(app, id);
+}
+
 function makeItem(app, image) {
   const mark = h("span", { class: "mark" });
   const note = h("span", { class: "note" });
   const element = h("div", { class: "image-item", role: "option", id: `image-${image.id}`, tabindex: "-1", title: image.name,
-    on: { click: () => openImage(app, image.id) } },
+    on: { click: () => open(app, image.id) } },
     h("span", { class: "thumbnail" }, h("img", { src: `/thumbnails/${image.id}?side=${SIDE}`, alt: "", loading: "lazy", decoding: "async", draggable: "false" }), mark),
     h("span", { class: "image-text" }, h("span", { class: "image-name", text: image.name.split("/").at(-1) }), note));
   const show = (now) => {

@@ -99,7 +99,7 @@ export function mountKeys(app, help) {
 
   /** @returns {boolean} whether the key was ours */
   function act(event) {
-    const isOnCanvas = !event.target.closest("button, a, summary, [role=radio], [role=option], input");
+    const isOnCanvas = !event.target.closest("button, a, summary, [role=radio]:not(input), [role=option], input:not([type=range]):not([type=radio])");
     if (event.ctrlKey || event.metaKey) return actWithControl(event);
     if (event.altKey) return false;
     if (event.shiftKey && ARROWS[event.key]) return moveBrush(event, false);

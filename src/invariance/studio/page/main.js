@@ -11,7 +11,7 @@ import { mountImages } from "./images_list.js";
 import { mountKeys } from "./keys.js";
 import { mountLayers } from "./layers.js";
 import { Marks } from "./marks.js";
-import { fitView, mountNavigation, openImage, sendView } from "./navigation.js";
+import { mountNavigation, openImage, sendView } from "./navigation.js";
 import { mountPages, reopenPages } from "./pages.js";
 import { Painter } from "./painter.js";
 import { Predictions } from "./predictions.js";
@@ -142,7 +142,15 @@ function mountModes() {
 
 // ------------------------------------------------------------ start
 
+/** Buttons do not take the focus from the image when they are clicked, so that Space moves it and does not press them. */
+function keepFocus(event) {
+  if (event.target.closest("#pixel-mode button, #pixel-mode summary, #pixel-mode [role=radio]:not(input)")) {
+    if (!event.target.closest("input")) event.preventDefault();
+  }
+}
+
 function boot() {
+  document.addEventListener("mousedown", keepFocus);
   const canvas = /** @type {HTMLCanvasElement} */ (byId("canvas"));
   connect();
   app.tiles = new ImageTiles(() => app.viewer.invalidate());
@@ -173,8 +181,8 @@ function boot() {
   app.store.on(["folder"], ({ folder }) => {
     byId("folder").textContent = folder.split(/[\\/]/).filter(Boolean).at(-1) ?? "";
     byId("folder").title = folder;
+    document.title = folder ? `${byId("folder").textContent} · invariance studio` : "invariance studio";
   });
-  app.fitView = () => fitView(app);
   mountOnce("jobs.js", byId("jobs"), "");
   exposeForTests(app);
 }

@@ -21,7 +21,8 @@ export function openImage(app, id, page = 0) {
 
 /** Show the next or previous image. */
 export function stepImage(app, by) {
-  const { images, image } = app.store.state;
+  const { image } = app.store.state;
+  const images = app.store.state.images.filter((item) => !item.error);
   const index = images.findIndex((item) => item.id === image) + by;
   if (index >= 0 && index < images.length) openImage(app, images[index].id);
 }

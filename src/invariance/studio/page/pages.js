@@ -78,7 +78,6 @@ export function mountPages(app) {
     const labels = app.pages.get(keyOf(header.image, header.page));
     const rect = labels?.receive(header.layer, header.row, header.col, payload);
     if (rect && labels === shownLabels(app)) app.viewer.invalidate(rect);
-    app.onLabels?.();
   });
   socket.on("painted", (event) => {
     if (event.layer === "labels") app.viewer.markStale();
@@ -95,4 +94,12 @@ function takePainted(app, { image, n_labelled_pages, can_undo, can_redo }) {
   const isNews = images.some((item) => item.id === image && item.n_labelled_pages !== n_labelled_pages);
   if (isNews) app.store.set({ images: images.map((item) => (item.id === image ? { ...item, n_labelled_pages } : item)) });
   app.store.set({ can_undo, can_redo });
+  if (app.store.state.images.every((item) => item.n_labelled_pages === 0)) forgetPredictions(app);
+}
+
+/** Without any label there is no model: its last prediction would mislead. */
+function forgetPredictions(app) {
+  app.predictions.clear();
+  app.store.set({ scores: null });
+  app.viewer.invalidate();
 }

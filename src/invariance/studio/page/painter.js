@@ -126,7 +126,6 @@ export class Painter {
     }
     this.outbox = this.outbox.filter((other) => other !== item);
     this.app.store.set({ n_unsaved: this.outbox.length });
-    this.app.onSaved?.(action);
   }
 
   failed(item, error) {

@@ -41,12 +41,3 @@ export function uncertaintyColours() {
     return pack(...[1, 2, 3, 4].map((i) => Math.round(from[i] + share * (to[i] - from[i]))));
   });
 }
-
-/** Colours offered to new classes: told apart on grey images, also by people who see red and green alike. */
-export const OFFERED = ["#e8a000", "#1f8fe0", "#d64fa0", "#16a37b", "#e5532d", "#7b61d9", "#63b8f2", "#c9c02b"];
-
-/** Black or white, whichever is easier to read on a colour. */
-export function textColour(colour) {
-  const [r, g, b] = parseColour(colour);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#111" : "#fff";
-}

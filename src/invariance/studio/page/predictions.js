@@ -2,6 +2,8 @@
 
 /** Pages of which predictions are kept, the shown one included. */
 const MAX_PAGES = 6;
+/** Tiles of a page that are kept; a screen shows a few dozen. */
+const MAX_TILES = 320;
 
 /**
  * @typedef {object} PredictionTile
@@ -85,6 +87,7 @@ export class Predictions {
     // What came last is drawn last.
     tiles.delete(place);
     tiles.set(place, tile);
+    if (tiles.size > MAX_TILES) tiles.delete(tiles.keys().next().value);
     this.nReceived++;
     return tile;
   }

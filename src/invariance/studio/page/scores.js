@@ -60,6 +60,12 @@ function matrixTable(state, scores) {
   return h("table", { class: "matrix" }, h("thead", {}, head), h("tbody", {}, ...rows));
 }
 
+/** What to paint to get a score. */
+function missing({ scores, classes }) {
+  const single = (scores?.classes ?? []).filter((item) => item.accuracy === null).map((item) => classes.pixels.find(({ number }) => number === item.number)?.name ?? item.name);
+  return single.length ? `Paint a second stroke of ${single.join(" and ")}.` : "It needs two strokes of two classes.";
+}
+
 function explain(unit) {
   const one = UNITS[unit] ?? "stroke";
   return `Held out: each ${one} is predicted by a model that has not learned from it, so this is what to expect on pixels you have not painted.`;
@@ -89,7 +95,8 @@ export function mountScores(root, app) {
   app.store.on(["scores", "classes"], (state) => {
     const { scores } = state;
     if (!scores || !scores.classes?.length || scores.overall === null) {
-      body.replaceChildren(h("p", { class: "hint", text: "Shows how often the model is right on strokes it has not learned from. It needs at least two strokes of two classes." }));
+      const text = "How often the model is right on strokes it has not learned from.";
+      body.replaceChildren(h("p", { class: "hint", text: `${text} ${missing(state)}` }));
       return;
     }
     const history = scores.history ?? [];

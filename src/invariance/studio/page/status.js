@@ -15,10 +15,11 @@ export function describeStatus({ line, n_unsaved, status, is_loaded }, isRefused
   if (line === "connecting") return { tone: "busy", text: "Connecting…", title: "" };
   if (n_unsaved) return { tone: "busy", text: "Saving…", title: `${plural(n_unsaved, "stroke")} on the way to the disk` };
   if (status.busy) return { tone: "busy", text: `${status.text || "Predicting"}…`, title: "The last prediction stays until the new one is there" };
+  if (status.text) return { tone: "good", text: `Saved · ${status.text.replace(/\.$/, "")}`, title: `All strokes are saved. ${status.text}` };
   const seconds = status.seconds === null || status.seconds === undefined ? "" : `${status.seconds.toFixed(2)} s`;
   const stage = { instant: "quick model", refined: "refined model" }[status.stage] ?? "";
   const title = seconds ? `All strokes are saved. The last update took ${seconds} from the end of the stroke to the last visible tile.` : "All strokes are saved.";
-  return { tone: "good", text: ["Saved", stage, seconds].filter(Boolean).join(" · "), title, note: status.text };
+  return { tone: "good", text: ["Saved", stage, seconds].filter(Boolean).join(" · "), title };
 }
 
 /** Keep the status up to date. */
@@ -30,7 +31,7 @@ export function mountStatus(root, app) {
   const show = (state) => {
     const said = describeStatus(state, isRefused);
     root.dataset.tone = said.tone;
-    root.title = said.note ? `${said.note} ${said.title}` : said.title;
+    root.title = said.title;
     if (text.textContent !== said.text) text.textContent = said.text;
     dot.replaceChildren(said.tone === "bad" ? icon("warning", 14) : "");
   };

@@ -9,6 +9,14 @@ export function exposeForTests(app) {
     arrived.push({ time: performance.now(), version: header.version, stage: header.stage });
     if (arrived.length > 5000) arrived.shift();
   });
+  const drawing = [];
+  const draw = app.viewer.draw.bind(app.viewer);
+  app.viewer.draw = () => {
+    const start = performance.now();
+    draw();
+    drawing.push(performance.now() - start);
+    if (drawing.length > 5000) drawing.shift();
+  };
   window.studio = Object.freeze({
     state: () => structuredClone(app.store.state),
     labelAt: (row, col, layer = "labels") => shownLabels(app)?.numberAt(layer, row, col) ?? 0,
@@ -22,5 +30,6 @@ export function exposeForTests(app) {
     },
     isIdle: () => app.tiles.loading.size === 0 && app.painter.outbox.length === 0 && app.viewer.request === 0,
     nDrawn: () => app.viewer.nDrawn,
+    drawMilliseconds: () => drawing.slice(),
   });
 }

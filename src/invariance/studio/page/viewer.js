@@ -42,8 +42,12 @@ export class Viewer {
       () => this.invalidate(),
     );
     app.store.on(["classes"], () => this.recolour());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.invalidate());
-    new MutationObserver(() => this.invalidate()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const readBackground = () => {
+      this.background = getComputedStyle(document.documentElement).getPropertyValue("--canvas").trim() || "#222";
+      this.invalidate();
+    };
+    readBackground();
+    new MutationObserver(readBackground).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 
   get state() {
@@ -152,7 +156,7 @@ export class Viewer {
     this.isAllDirty = false;
     context.globalAlpha = 1;
     if (!image || !this.state.view) {
-      context.fillStyle = this.background();
+      context.fillStyle = this.background;
       context.fillRect(0, 0, canvas.width, canvas.height);
       return;
     }
@@ -161,7 +165,7 @@ export class Viewer {
     context.save();
     if (!isAll) this.clip(shown);
     if (isAll || shown) {
-      context.fillStyle = this.background();
+      context.fillStyle = this.background;
       context.fillRect(0, 0, canvas.width, canvas.height);
     }
     if (shown) {
@@ -171,10 +175,6 @@ export class Viewer {
     }
     context.restore();
     this.nDrawn++;
-  }
-
-  background() {
-    return getComputedStyle(document.documentElement).getPropertyValue("--canvas").trim() || "#222";
   }
 
   clip(rect) {
