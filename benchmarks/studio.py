@@ -44,7 +44,7 @@ def draw_lines(mask, n_strokes, seed=0):
 def time_stroke(client, points, number, side):
     """Seconds from the end of a stroke to its first tile and to its last."""
     view = view_around(points[:, 0], points[:, 1], side)
-    client.must("view", image=1, page=0, **view._replace(step=1)._asdict() | {"image": 1})
+    client.must("view", page=0, **view._asdict() | {"image": 1})
     drain(client)
     started = time.perf_counter()
     version = max((frame[0].get("version", 0) for frame in client.frames), default=0)

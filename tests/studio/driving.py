@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 from websockets.sync.client import connect
 
-PATIENCE = 60.0
+PATIENCE = 300.0  # seconds; a safety net, not a limit that is tested
 
 
 def write_images(folder, n_images=2, side=300, seed=0):
@@ -87,10 +87,11 @@ class Client:
     """A page: sends requests, and keeps what comes in."""
 
     def __init__(self, server):
-        self.line = connect(
+        self._context = connect(
             f"ws://127.0.0.1:{server.port}/socket", origin=f"http://127.0.0.1:{server.port}",
             additional_headers={"Cookie": server.cookie}, max_size=None, compression=None, proxy=None,
         )  # fmt: skip
+        self.line = self._context.__enter__()
         self.next = 1
         self.events, self.frames = [], []
 
@@ -163,4 +164,4 @@ class Client:
                 return found
 
     def close(self):
-        self.line.close()
+        self._context.__exit__(None, None, None)

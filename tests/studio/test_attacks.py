@@ -1,4 +1,4 @@
-"""Everything that other users, other pages and other names of this machine may try is refused, and the studio lives on."""
+"""What other users, other pages and other names of this machine may try is refused, and the studio lives on."""
 
 import json
 import os
@@ -79,6 +79,11 @@ def answer(line, number):
         received = line.receive()
         if received.get("text") and (message := json.loads(received["text"])).get("reply", "") == number:
             return message
+
+
+def read_all(line):
+    while True:
+        line.receive_text()
 
 
 class TestEntering:
@@ -176,10 +181,23 @@ class TestFiles:
     @pytest.mark.parametrize(
         "name",
         [
-            "../server.py", "..%2fserver.py", "%2e%2e/server.py", "..\\server.py", "%2fetc%2fpasswd", "/etc/passwd",
-            "index.html%00", "%00", "index.html/", "./index.html", "INDEX.HTML", "__init__.py", "", "~root", "C:%5c",
+            "../server.py",
+            "..%2fserver.py",
+            "%2e%2e/server.py",
+            "..\\server.py",
+            "%2fetc%2fpasswd",
+            "/etc/passwd",
+            "index.html%00",
+            "%00",
+            "index.html/",
+            "./index.html",
+            "INDEX.HTML",
+            "__init__.py",
+            "",
+            "~root",
+            "C:%5c",
         ],
-    )  # fmt: skip
+    )
     def test_only_the_files_of_the_page_are_served(self, user, name):
         response = user.get(f"/page/{name}")
         assert response.status_code in (404, 307) or (name == "./index.html" and response.status_code == 200)
@@ -210,13 +228,31 @@ class TestFiles:
     @pytest.mark.parametrize(
         "path",
         [
-            "/tiles/99/0/0/0/0", "/tiles/1/0/0/0/0", "/tiles/2/7/0/0/0", "/tiles/2/0/99/0/0", "/tiles/2/0/0/99/0", "/tiles/2/0/0/0/99",
-            "/tiles/-1/0/0/0/0", "/tiles/2/0/0/0", "/tiles/a/0/0/0/0", "/tiles/2/0/0/0/0?channel=7", "/tiles/2/0/0/0/0?channel=x",
-            "/tiles/2/0/0/0/0?low=nan", "/tiles/2/0/0/0/0?high=inf", "/tiles/2/0/0/0/0?low=-1", "/tiles/2/0/0/0/0?low=x",
-            "/thumbnails/99", "/thumbnails/2?side=x", "/thumbnails/2?side=-5", "/files/99", "/files/x", "/files/../x",
-            f"/tiles/2/0/0/0/{10**30}", "/tiles/2/0/0/0/0?channel=" + "9" * 50,
+            "/tiles/99/0/0/0/0",
+            "/tiles/1/0/0/0/0",
+            "/tiles/2/7/0/0/0",
+            "/tiles/2/0/99/0/0",
+            "/tiles/2/0/0/99/0",
+            "/tiles/2/0/0/0/99",
+            "/tiles/-1/0/0/0/0",
+            "/tiles/2/0/0/0",
+            "/tiles/a/0/0/0/0",
+            "/tiles/2/0/0/0/0?channel=7",
+            "/tiles/2/0/0/0/0?channel=x",
+            "/tiles/2/0/0/0/0?low=nan",
+            "/tiles/2/0/0/0/0?high=inf",
+            "/tiles/2/0/0/0/0?low=-1",
+            "/tiles/2/0/0/0/0?low=x",
+            "/thumbnails/99",
+            "/thumbnails/2?side=x",
+            "/thumbnails/2?side=-5",
+            "/files/99",
+            "/files/x",
+            "/files/../x",
+            f"/tiles/2/0/0/0/{10**30}",
+            "/tiles/2/0/0/0/0?channel=" + "9" * 50,
         ],
-    )  # fmt: skip
+    )
     def test_unknown_and_impossible_tiles(self, user, path):
         assert user.get(path).status_code in (400, 404)
 
@@ -226,9 +262,36 @@ class TestFiles:
 
 def random_value(rng):
     pool = [
-        None, True, False, 0, 1, -1, 2**63, 10**400, 1e308, 0.5, "", "x", "labels", "\x00", "é" * 50, [], [1], [[[]]], {}, {"a": 1}, "NaN",
-        [float(rng.normal()) for _ in range(4)], ["1", 2], [None, 1], [1e300, 1], list(range(3)), "pixels", "brush", "a" * 2000,
-    ]  # fmt: skip
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2**63,
+        10**400,
+        1e308,
+        0.5,
+        "",
+        "x",
+        "labels",
+        "\x00",
+        "é" * 50,
+        [],
+        [1],
+        [[[]]],
+        {},
+        {"a": 1},
+        "NaN",
+        [float(rng.normal()) for _ in range(4)],
+        ["1", 2],
+        [None, 1],
+        [1e300, 1],
+        list(range(3)),
+        "pixels",
+        "brush",
+        "a" * 2000,
+    ]
     return pool[rng.integers(len(pool))]
 
 
@@ -236,9 +299,26 @@ def fuzzed(rng):
     """A message that is nearly right, or not at all; a text."""
     do = str(rng.choice(sorted(REQUESTS)))
     good = {
-        "image": 2, "page": 0, "layer": "labels", "tool": "brush", "class": 1, "radius": 3, "points": [5, 5, 9, 9], "top": 0, "left": 0,
-        "bottom": 99, "right": 99, "step": 1, "mode": "pixels", "number": 1, "on": True, "kind": "none", "job": 1, "images": [2], "id": 1,
-    }  # fmt: skip
+        "image": 2,
+        "page": 0,
+        "layer": "labels",
+        "tool": "brush",
+        "class": 1,
+        "radius": 3,
+        "points": [5, 5, 9, 9],
+        "top": 0,
+        "left": 0,
+        "bottom": 99,
+        "right": 99,
+        "step": 1,
+        "mode": "pixels",
+        "number": 1,
+        "on": True,
+        "kind": "none",
+        "job": 1,
+        "images": [2],
+        "id": 1,
+    }
     message = {"id": 5, "do": do} | {name: good.get(name, "x") for name in REQUESTS[do]}
     for _ in range(rng.integers(1, 4)):
         name = str(rng.choice([*message, "extra"]))
@@ -262,11 +342,26 @@ class TestMessages:
     @pytest.mark.parametrize(
         "text",
         [
-            "", "null", "[]", "5", '"x"', "{}", '{"id": 1}', '{"id": true, "do": "open"}', '{"id": 1.5, "do": "open"}', '{"id": -1, "do": "open"}',
-            '{"id": 1, "do": ["open"]}', '{"id": 1, "do": "__class__"}', '{"id": 1, "do": "open", "x": 1}', "{" * 100_000, "[" * 100_000,
-            '{"id": 1, "do": "open"', "x" * (MAX_BYTES + 1), '{"id": ' + "9" * 5000 + "}",
+            "",
+            "null",
+            "[]",
+            "5",
+            '"x"',
+            "{}",
+            '{"id": 1}',
+            '{"id": true, "do": "open"}',
+            '{"id": 1.5, "do": "open"}',
+            '{"id": -1, "do": "open"}',
+            '{"id": 1, "do": ["open"]}',
+            '{"id": 1, "do": "__class__"}',
+            '{"id": 1, "do": "open", "x": 1}',
+            "{" * 100_000,
+            "[" * 100_000,
+            '{"id": 1, "do": "open"',
+            "x" * (MAX_BYTES + 1),
+            '{"id": ' + "9" * 5000 + "}",
         ],
-    )  # fmt: skip
+    )
     def test_what_is_no_request(self, text):
         with pytest.raises(MessageError):
             parse_request(text)
@@ -274,11 +369,29 @@ class TestMessages:
     @pytest.mark.parametrize(
         "changes",
         [
-            {"points": ["NaN", 1]}, {"points": [1]}, {"points": []}, {"points": [1, 2, 3]}, {"points": [1e308, 1]}, {"points": [True, 1]},
-            {"points": [0, 0] * 20_000}, {"points": "1,2"}, {"radius": 1e9}, {"radius": -1}, {"radius": "3"}, {"class": -1}, {"class": 5000},
-            {"class": 1.5}, {"layer": "other"}, {"tool": "knife"}, {"image": 0}, {"image": "1"}, {"page": -1}, {"page": None}, {"image": True},
+            {"points": ["NaN", 1]},
+            {"points": [1]},
+            {"points": []},
+            {"points": [1, 2, 3]},
+            {"points": [1e308, 1]},
+            {"points": [True, 1]},
+            {"points": [0, 0] * 20_000},
+            {"points": "1,2"},
+            {"radius": 1e9},
+            {"radius": -1},
+            {"radius": "3"},
+            {"class": -1},
+            {"class": 5000},
+            {"class": 1.5},
+            {"layer": "other"},
+            {"tool": "knife"},
+            {"image": 0},
+            {"image": "1"},
+            {"page": -1},
+            {"page": None},
+            {"image": True},
         ],
-    )  # fmt: skip
+    )
     def test_strokes_that_are_none(self, changes):
         good = {
             "id": 1,
@@ -326,8 +439,7 @@ class TestMessages:
             for n in range(20):
                 line.send_bytes(bytes([n])) if n % 2 else line.send_text("no json")
             with pytest.raises(WebSocketDisconnect) as end:
-                while True:
-                    line.receive_text()
+                read_all(line)
             assert end.value.code == 1008
         with enter_socket(user) as line:
             assert ask(line, "open")["ok"]
@@ -350,7 +462,7 @@ class TestMessages:
             ("accept", {"image": 99, "page": 0}),
             ("suggest", {"image": 99, "page": 0}),
         ],
-    )  # fmt: skip
+    )
     def test_unknown_ids(self, user, do, fields):
         with enter_socket(user) as line:
             reply = ask(line, do, **fields)

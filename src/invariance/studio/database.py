@@ -1,5 +1,6 @@
 """The SQLite file of a project: its tables, and opening it for this process alone."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,12 @@ from pathlib import Path
 
 from invariance.studio.classes import next_colour
 
+try:
+    import fcntl
+except ImportError:  # Windows, where SQLite's own lock is enough
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "project.lock"
 APPLICATION_ID = 0x494E5653  # "INVS", which SQLite keeps in the header of the file
 FORMAT = 1
 SCHEMA = """
@@ -52,6 +59,28 @@ def make_directories(directory: Path) -> None:
         ) from error
 
 
+def lock_directory(directory: Path) -> int | None:
+    """Take the lock of a project, which lasts as long as the returned handle is open; None without such locks.
+
+    The locks of SQLite itself are lost if anything in this process opens and closes its file.
+    """
+    if fcntl is None:
+        return None
+    handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise _in_use(directory) from error
+    except OSError:  # some network folders have no locks
+        pass
+    return handle
+
+
+def _in_use(path: Path) -> ProjectError:
+    return ProjectError(f"'{path}' is open in another studio. Close that one, or name another folder with --project.")
+
+
 def open_database(path: Path) -> sqlite3.Connection:
     """Open the file for this process alone, or raise an error in one sentence."""
     db = None
@@ -77,9 +106,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         if db is not None:
             db.close()
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            raise ProjectError(
-                f"'{path}' is open in another studio. Close that one, or name another folder with --project."
-            ) from error
+            raise _in_use(path) from error
         raise ProjectError(f"'{path}' cannot be opened ({error}). Move it away, or restore a copy of it.") from error
     except ProjectError:
         if db is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from invariance.images import ImageError, list_images, open_stack
+from invariance.images import ImageError, image_paths, open_stack
 from invariance.images.decoding import format_name
 from invariance.images.pages import ORIENTATION_TAG
 from invariance.studio.project import Project
@@ -52,7 +52,8 @@ Probe = Callable[[Path], tuple[int, int, int, int]]
 def find_images(project: Project) -> list[Source]:
     """List the images of the folder, without those of the project, and read their sizes where these are not known."""
     found = []
-    for path in list_images(project.folder, recursive=True).paths:
+    # By their names alone: whoever opens and closes the file of the project in this process takes its locks away.
+    for path in image_paths(project.folder, recursive=True):
         real = Path(os.path.realpath(path))
         if real.is_relative_to(project.folder) and not real.is_relative_to(project.directory):
             found.append(path)

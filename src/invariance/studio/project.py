@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.studio.classes import LabelClass, check_class, next_colour
-from invariance.studio.database import make_directories, naming_failures, open_database
+from invariance.studio.database import lock_directory, make_directories, naming_failures, open_database
 
 DIRECTORY, FILE = "invariance-studio", "project.sqlite"
 MAX_CLASSES = {"pixels": 32, "images": 1000}  # pixels: as `LiveSegmenter`
@@ -83,13 +83,24 @@ class Project:
         self.directory = Path(os.path.realpath(directory or self.folder / DIRECTORY))
         self._lock = threading.RLock()
         make_directories(self.directory)
-        self._db = open_database(self.directory / FILE)
+        self._handle = lock_directory(self.directory)
+        try:
+            self._db = open_database(self.directory / FILE)
+        except BaseException:
+            self._unlock()
+            raise
         self._image_labels: dict[int, int] | None = None
 
     def close(self) -> None:
         """Close the file; another process may open it then."""
         with self._lock:
             self._db.close()
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
     # ------------------------------------------------------------ history
 

@@ -42,6 +42,31 @@ class Shown(NamedTuple):
     sent: dict[Place, tuple[int, str]]
 
 
+NOTHING = (-1, "")
+
+
+class Errand:
+    """A run of the worker through all that is to be done, in a thread of its own.
+
+    Parameters
+    ----------
+    serial : int
+        Number of what was asked for last when it began.
+    do : callable
+        Called with the errand.
+
+    Attributes
+    ----------
+    is_leisurely : bool
+        Whether it does what takes long, so that newer things need not wait for it.
+    is_over : bool
+    """
+
+    def __init__(self, serial: int, do: Callable[["Errand"], None]):
+        self.serial, self.is_leisurely, self.is_over = serial, False, False
+        self.thread = threading.Thread(target=do, args=(self,), name="studio-errand", daemon=True)
+
+
 class Worker:
     """Updates the engine and sends tiles, in a thread of its own.
 
@@ -72,6 +97,7 @@ class Worker:
         self._has_model = False
         self._scored: int | None = None
         self._action = 0
+        self._errands: set[Errand] = set()
         self._stage: str | None = None
         self._thread = threading.Thread(target=self._run, name="studio-pixels", daemon=True)
         self._thread.start()
@@ -139,26 +165,41 @@ class Worker:
 
     def _run(self) -> None:
         while not self._is_closed:
-            serial = self._wait()
-            try:
-                self._work(serial)
-                self._done = serial
-            except Superseded:
-                continue
-            except Exception as error:  # the studio goes on whatever happens to a model
-                self._done = serial
-                if not self._is_closed:
-                    logger.debug("the worker failed", exc_info=True)
-                    self._tell(False, str(error))
+            self._await(self._start())
+        for errand in list(self._errands):
+            errand.thread.join()
 
-    def _wait(self) -> int:
-        """Wait for something to do; return the serial number of what was asked for last."""
+    def _await(self, errand: "Errand") -> None:
+        """Wait for the end of an errand, unless it takes long and is no longer wanted: then it ends by itself."""
+        with self._changed:
+            self._changed.wait_for(lambda: errand.is_over or (errand.is_leisurely and self._serial != errand.serial))
+
+    def _start(self) -> "Errand":
+        """Wait for something to do, and begin to do it."""
         with self._changed:
             while self._serial == self._done and not self._is_refined_ready():
                 self._changed.wait(POLL_SECONDS if self._is_waiting() else None)
-            return self._serial
+            errand = Errand(self._serial, self._do)
+            self._done = self._serial
+            self._errands = {other for other in self._errands if not other.is_over} | {errand}
+        errand.thread.start()
+        return errand
 
-    def _work(self, serial: int) -> None:
+    def _do(self, errand: "Errand") -> None:
+        try:
+            self._work(errand)
+        except Superseded:
+            pass
+        except Exception as error:  # the studio goes on whatever happens to a model
+            if not self._is_closed:
+                logger.debug("the worker failed", exc_info=True)
+                self._tell(False, str(error))
+        finally:
+            with self._changed:
+                errand.is_over = True
+                self._changed.notify_all()
+
+    def _work(self, errand: "Errand") -> None:
         with self._changed:
             wants_update, self._wants_update = self._wants_update, False
             started = self._stroke_ended
@@ -166,11 +207,21 @@ class Worker:
             self._update()
         if not self._has_model:
             return
-        self._predict(serial)
+        if self._engine.live.stage == "refined":
+            self._slow_down(errand)
+        self._predict(errand)
         self._tell(False, "", time.monotonic() - started if wants_update else None)
-        if self._scored != self._engine.version:
-            self._score(self._action, lambda: self._check(serial))
-            self._scored = self._engine.version
+        self._slow_down(errand)
+        version = self._engine.version
+        if self._scored != version:
+            self._score(self._action, lambda: self._check(errand))
+            self._scored = version
+
+    def _slow_down(self, errand: "Errand") -> None:
+        """From here on nobody waits for the end of an errand."""
+        with self._changed:
+            errand.is_leisurely = True
+            self._changed.notify_all()
 
     def _update(self) -> None:
         self._action = self._engine.follow()
@@ -182,21 +233,21 @@ class Worker:
         self._engine.live.update()
         self._has_model = True
 
-    def _predict(self, serial: int) -> None:
+    def _predict(self, errand: "Errand") -> None:
         with self._changed:
             views = list(self._shown.values())[::-1]
         for shown in views:
             try:
                 view = self._engine.view_of(*shown.view)
                 for tile in self._engine.live.predict(view):
-                    self._stage = tile.stage
                     self._send_tile(shown, tile)
-                    self._check(serial)
+                    self._check(errand)
+                    self._stage = tile.stage
             except ValueError as error:  # of this page alone: it has other channels, or cannot be read
                 self._tell(False, str(error))
 
-    def _check(self, serial: int) -> None:
-        if self._serial != serial:
+    def _check(self, errand: "Errand") -> None:
+        if self._serial != errand.serial or self._is_closed:
             raise Superseded
 
     # ------------------------------------------------------------ tiles
@@ -214,9 +265,10 @@ class Worker:
         image, page = shown.view[:2]
         place = Place(image, page, tile.step, tile.tile.top, tile.tile.left)
         version = self._engine.base + tile.version
-        if shown.sent.get(place) == (version, tile.stage):
-            return
-        shown.sent[place] = (version, tile.stage)
+        with self._changed:
+            if shown.sent.get(place, NOTHING) >= (version, tile.stage):
+                return  # it was sent, or a newer one: "instant" is before "refined"
+            shown.sent[place] = (version, tile.stage)
         rows, cols, _ = tile.probabilities.shape
         header = {
             "kind": "prediction", **place._asdict(), "bottom": tile.tile.bottom, "right": tile.tile.right,
