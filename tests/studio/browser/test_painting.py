@@ -18,6 +18,23 @@ from tests.studio.browser.driving import (
     wait_until_saved,
 )
 
+PINCH = """
+([from, to]) => {
+  const canvas = document.getElementById('canvas');
+  canvas.setPointerCapture = () => {};  // pointers that are made up cannot be captured
+  const touch = (type, id, x, y) => canvas.dispatchEvent(
+    new PointerEvent(type, {pointerId: id, pointerType: 'touch', clientX: x, clientY: y, buttons: 1, bubbles: true}));
+  const middle = {x: (from.x + to.x) / 2, y: (from.y + to.y) / 2};
+  touch('pointerdown', 11, from.x, from.y);
+  touch('pointermove', 11, from.x - 4, from.y);
+  touch('pointerdown', 12, to.x, to.y);
+  touch('pointermove', 11, 2 * from.x - middle.x, 2 * from.y - middle.y);
+  touch('pointermove', 12, 2 * to.x - middle.x, 2 * to.y - middle.y);
+  touch('pointerup', 11, from.x, from.y);
+  touch('pointerup', 12, to.x, to.y);
+  delete canvas.setPointerCapture;
+}
+"""
 RADII = [0.5, 1.5, 2.5, 3.5, 5.5, 11.5, 15.5, 30.5]  # of the page
 VISIT = """
 async strokes => {
@@ -151,6 +168,15 @@ def test_space_moves_and_the_wheel_zooms_at_the_pointer(page: Any) -> None:
     assert label_at(page, 100, 100) == 0
 
 
+def test_two_fingers_zoom_and_leave_no_stroke(page: Any) -> None:
+    zoom = state(page)["view"]["zoom"]
+    places = [page.evaluate("place => studio.pageOf(...place)", place) for place in ([100, 100], [140, 160])]
+    page.evaluate(PINCH, places)
+    assert 1.8 < state(page)["view"]["zoom"] / zoom < 2.2
+    wait_until(page, "studio.isIdle() && studio.labelCounts().slice(1).every(n => n === 0)")
+    assert not state(page)["can_undo"]
+
+
 def test_the_page_covers_the_same_pixels_as_the_server(page: Any) -> None:
     rng = np.random.default_rng(0)
     strokes = [random_stroke(rng) for _ in range(200)]
@@ -188,7 +214,7 @@ def test_nothing_is_lost_when_the_server_is_killed(page: Any, studio: Studio, op
     page.keyboard.press("2")
     drag(page, (90, 40), (90, 80))
     wait_until_saved(page)
-    counts = page.evaluate("() => studio.labelCounts()")
+    n_first = page.evaluate("() => studio.labelCounts()[1]")
     studio.kill()
     wait_until(page, "studio.state().line === 'lost'")
     drag(page, (200, 40), (200, 80))  # painted without the server: kept
@@ -196,7 +222,8 @@ def test_nothing_is_lost_when_the_server_is_killed(page: Any, studio: Studio, op
     assert "not saved" in page.locator("#status").inner_text()
     studio.start()
     again = open_page(studio, page.context)
-    assert again.evaluate("() => studio.labelCounts()") == counts
+    assert again.evaluate("() => studio.labelCounts()[1]") == n_first
+    assert [label_at(again, 50, 60), label_at(again, 90, 60)] == [1, 2]
     # The cookie of the new address is shared, so that the first tab finds back and saves what it kept.
     wait_until(page, "studio.state().line === 'open' && studio.state().n_unsaved === 0")
     wait_for_label(again, 200, 60, 2)
