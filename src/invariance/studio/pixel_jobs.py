@@ -145,7 +145,7 @@ class _Predictor:
 
     def usable_images(self, final: set[tuple[int, int]]) -> tuple[list[Any], list[str]]:
         """Return the images that can be labelled, and the names of those with another number of channels."""
-        images = self._session.sources.images()
+        images = [image for image in self._session.sources.images() if image.n_pages]  # others cannot be read
         needing = [i for i in images if any((i.id, page) not in final for page in range(i.n_pages))]
         bad = {i.id: i.name for i in needing if i.n_channels != self.segmenter.n_channels_} if needing else {}
         return [image for image in images if image.id not in bad], list(bad.values())

@@ -81,7 +81,7 @@ def _write_images(folder: Path) -> np.ndarray:
     (folder / "textures").mkdir()
     for number, row in enumerate(_texture_order(), 1):
         _write_image(folder / "textures" / f"{number:02}.png", _as_bytes(textures.images[row]))
-    return sections.masks
+    return np.asarray(sections.masks)
 
 
 def _texture_order() -> np.ndarray:
@@ -122,7 +122,8 @@ def _draw_strokes(mask: np.ndarray, count: int, rng: np.random.Generator) -> Ite
     depth[[0, -1]] = depth[:, [0, -1]] = 0
     taken = np.zeros(mask.shape, bool)
     for _ in range(count):
-        row, col = np.unravel_index(np.argmax(np.where(taken, 0, depth * rng.uniform(0.5, 1, mask.shape))), mask.shape)
+        place = np.argmax(np.where(taken, 0, depth * rng.uniform(0.5, 1, mask.shape)))
+        row, col = map(int, np.unravel_index(place, mask.shape))
         angle, reach = rng.uniform(0, np.pi), max(1.0, depth[row, col] - 2 * BRUSH_RADIUS)
         end = reach * np.array([np.sin(angle), np.cos(angle)])
         yield CELL, np.array([row, col]) + np.outer((-1, 0, 1), end)
