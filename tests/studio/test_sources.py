@@ -51,9 +51,12 @@ def test_halving_is_the_mean_of_squares(shape):
 
 @pytest.mark.parametrize(
     ("mode", "name"),
-    [("L", "a.png"), ("RGB", "a.png"), ("RGBA", "a.png"), ("LA", "a.png"), ("P", "a.png"), ("1", "a.png"), ("I;16", "a.png"), ("RGB", "a.jpg"),
-     ("CMYK", "a.jpg"), ("L", "a.bmp"), ("RGB", "a.webp"), ("P", "a.gif"), ("RGB", "a.tif"), ("F", "a.tif")],
-)  # fmt: skip
+    [
+        *[(mode, "a.png") for mode in ("L", "RGB", "RGBA", "LA", "P", "1", "I;16")],
+        *[("RGB", "a.jpg"), ("CMYK", "a.jpg"), ("L", "a.bmp"), ("RGB", "a.webp"), ("P", "a.gif")],
+        *[("RGB", "a.tif"), ("F", "a.tif")],
+    ],
+)
 def test_a_header_says_what_the_decoder_finds(tmp_path, mode, name):
     image = Image.fromarray(np.arange(35, dtype=np.uint8).reshape(5, 7)).convert(mode if mode != "I;16" else "I;16")
     image.save(tmp_path / name)
