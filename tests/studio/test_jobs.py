@@ -14,10 +14,11 @@ pytest.importorskip("starlette")
 from invariance import datasets
 from invariance._core.progress import track
 from invariance.cli import app
-from invariance.images import read_mask, read_mask_stack
+from invariance.images import Layout, read_mask, read_mask_stack
 from invariance.models import load
+from invariance.segmentation import trials
 from invariance.studio import effects, pixel_jobs
-from invariance.studio.exports import unique_stems
+from invariance.studio.exports import unique_stems, write_pages
 from invariance.studio.jobs import MAX_WAITING, Jobs
 from invariance.studio.mask_import import find_place, number_values
 from invariance.studio.pixels import PixelSession
@@ -161,6 +162,7 @@ def session(tmp_path_factory):
     tifffile.imwrite(
         folder / "stack.tif", as_bytes[1:3], imagej=True, resolution=(4, 4), metadata={"axes": "ZYX", "unit": "um"}
     )
+    (folder / "broken.png").write_bytes(b"not an image")
     project = Project(folder)
     sources = Sources(project)
     pixels = PixelSession(project, sources, lambda event: None, lambda step, origin: None)
@@ -260,6 +262,18 @@ def test_probabilities_are_ome_with_named_channels_and_pixel_size(session, model
     assert 'PhysicalSizeX="0.25"' in described
 
 
+@pytest.mark.parametrize("axes", ["", "Z", "TZ", "Q"])
+def test_probabilities_of_three_classes_in_bytes_are_no_colours(tmp_path, axes):
+    lengths = {"": (), "Z": (2,), "TZ": (2, 3), "Q": (4,)}[axes]
+    n_pages = int(np.prod(lengths, dtype=int))
+    layout = pixel_jobs.ome_layout(Layout(axes, lengths), n_pages, ["a", "b", "c"])
+    values = np.arange(n_pages * 3 * 30, dtype=np.uint8).reshape(n_pages * 3, 5, 6)
+    write_pages(tmp_path / "p.ome.tif", layout, values)
+    with tifffile.TiffFile(tmp_path / "p.ome.tif") as file:
+        assert file.series[0].axes == {"Q": "Z"}.get(axes, axes) + "CYX"
+        np.testing.assert_array_equal(file.asarray().reshape(values.shape), values)
+
+
 def test_scribbles_come_back_by_import(session, tmp_path):
     result = run(session, "export-scribbles")
     folder = Path(result["path"])
@@ -345,6 +359,7 @@ def test_a_cancelled_export_leaves_nothing(session, model):
 
 def test_effects_are_data_for_every_switch(session, monkeypatch):
     monkeypatch.setattr(effects, "MAX_PIXELS", 600)
+    monkeypatch.setattr(trials, "N_RUNS", 3)
     result = run(session, "effects")
     switches = {item["switch"] for item in result["items"]} - {None}
     assert switches == {"rotations", "reflections", "scales", "light"}
