@@ -31,5 +31,15 @@ export function exposeForTests(app) {
     isIdle: () => app.tiles.loading.size === 0 && app.painter.outbox.length === 0 && app.viewer.request === 0,
     nDrawn: () => app.viewer.nDrawn,
     drawMilliseconds: () => drawing.slice(),
+    redrawMilliseconds: (n) => Array.from({ length: n }, () => redraw(app.viewer)),
   });
+}
+
+/** Draw the whole canvas, and read a pixel so that it is really drawn. @returns {number} milliseconds */
+function redraw(viewer) {
+  const start = performance.now();
+  viewer.isAllDirty = true;
+  viewer.draw();
+  viewer.context.getImageData(0, 0, 1, 1);
+  return performance.now() - start;
 }

@@ -196,7 +196,8 @@ export class Viewer {
   }
 
   smooth(pixelsPerPixel) {
-    this.context.imageSmoothingEnabled = this.state.view.zoom * this.ratio * pixelsPerPixel < SQUARES_FROM;
+    const scale = this.state.view.zoom * this.ratio * pixelsPerPixel;
+    this.context.imageSmoothingEnabled = scale !== 1 && scale < SQUARES_FROM;
   }
 
   look() {
