@@ -1,5 +1,6 @@
 # Everything runs in the folder's own .venv, built once and again only when pyproject.toml changes.
 #   make demo       install, run the main job on data that ships with the dependencies, write an HTML report
+#   make studio     install, open a web page to paint labels on sample images
 #   make test       install, run all tests
 #   make lint       install, check style, formatting and types
 #   make campaign   install, attack the library (minutes): forged files, kills, full disks; write campaign.json
@@ -18,10 +19,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo test lint campaign reproduce figures docs clean distclean
+.PHONY: demo studio test lint campaign reproduce figures docs clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
+
+studio: $(VENV)/.studio-installed
+	@$(BIN)/invariance studio --samples
 
 # One test file stays on one worker, so that what it compiles or loads is made once.
 test: $(VENV)/.dev-installed
@@ -56,10 +60,15 @@ $(VENV)/.base-installed: pyproject.toml | $(BIN)/python
 	@$(PIP) --editable .
 	@touch $@
 
+$(VENV)/.studio-installed: pyproject.toml | $(BIN)/python
+	@echo "Installing invariance and its studio into $(VENV) (once, a minute or two) ..."
+	@$(PIP) --editable '.[studio]'
+	@touch $@ $(VENV)/.base-installed
+
 $(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
 	@echo "Installing invariance and its test tools into $(VENV) (once, a minute or two) ..."
 	@$(PIP) --editable '.[test,dev]'
-	@touch $@ $(VENV)/.base-installed
+	@touch $@ $(VENV)/.base-installed $(VENV)/.studio-installed
 
 $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
 	@echo "Installing invariance and what builds its documentation into $(VENV) (once, a minute or two) ..."

@@ -6,7 +6,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from invariance.segmentation.live.strokes import SQUARE_SIDE, Strokes, brush_pixels, make_stroke
+from invariance.segmentation.live import brush as module
+from invariance.segmentation.live.brush import brush_pixels, fill_pixels
+from invariance.segmentation.live.strokes import SQUARE_SIDE, Strokes, make_stroke
 
 SHAPE = (150, 130)
 
@@ -163,7 +165,7 @@ def test_bands_of_rows_do_not_change_what_a_brush_covers(seed, monkeypatch):
     radius = rng.uniform(0, 9)
 
     def covered(n_rows):
-        monkeypatch.setattr("invariance.segmentation.live.strokes.BAND_ROWS", n_rows)
+        monkeypatch.setattr("invariance.segmentation.live.brush.BAND_ROWS", n_rows)
         return brush_pixels(points, radius, (60, 70))
 
     np.testing.assert_array_equal(covered(1), covered(60))
@@ -188,3 +190,44 @@ BAD_BRUSHES = [
 def test_bad_brushes_are_refused(points, radius):
     with pytest.raises(ValueError, match="points must be|radius must be"):
         brush_pixels(points, radius, SHAPE)
+
+
+def test_a_brush_covers_the_same_in_images_of_any_size(monkeypatch):
+    rng = np.random.default_rng(0)
+    lines = [(rng.uniform(-60, 200, (int(rng.integers(1, 6)), 2)), rng.uniform(0, 20)) for _ in range(30)]
+    expected = [brush_pixels(*line, SHAPE) for line in lines]
+    monkeypatch.setattr(module, "MAX_DENSE_PIXELS", 0)  # as for a line across a slide
+    for line, (rows, cols) in zip(lines, expected, strict=True):
+        found = brush_pixels(*line, SHAPE)
+        np.testing.assert_array_equal(found[0], rows)
+        np.testing.assert_array_equal(found[1], cols)
+
+
+def is_inside(points, row, col):
+    """The plain twin: whether a ray to the right crosses the border of a polygon an odd number of times."""
+    inside = False
+    for (r_i, c_i), (r_j, c_j) in zip(points, np.roll(points, 1, axis=0), strict=True):
+        if (r_i > row) != (r_j > row) and col < (c_j - c_i) * (row - r_i) / (r_j - r_i) + c_i:
+            inside = not inside
+    return inside
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_fill_covers_what_is_inside(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-8, 30, (int(rng.integers(1, 9)), 2))
+    points = points if seed % 2 else points.round()  # corners on the centres of pixels are the hard ones
+    expected = [place for place in itertools.product(range(20), range(24)) if is_inside(points, *place)]
+    rows, cols = fill_pixels(points, (20, 24))
+    assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == expected
+    assert rows.dtype == cols.dtype == np.int32
+
+
+def test_a_fill_of_a_square_is_the_square():
+    rows, cols = fill_pixels([[1.5, 2.5], [1.5, 6.5], [4.5, 6.5], [4.5, 2.5]], (9, 9))
+    assert (rows.min(), rows.max(), cols.min(), cols.max(), len(rows)) == (2, 4, 3, 6, 12)
+
+
+def test_bad_fills_are_refused():
+    with pytest.raises(ValueError, match="points must be"):
+        fill_pixels([[0, np.nan], [1, 1]], SHAPE)

@@ -1,9 +1,14 @@
-"""A progress bar for anything that takes more than two seconds, and silence for anything that does not."""
+"""A progress bar for anything that takes more than two seconds, and silence for anything that does not.
+
+A program that has no terminal, such as a page in a browser, shows the progress itself: see `observing`.
+"""
 
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from invariance._core.escaping import in_one_line
@@ -14,6 +19,24 @@ PATIENCE_SECONDS = 2.0  # a shorter wait needs no explanation
 _screen = threading.Lock()
 
 T = TypeVar("T")
+Observer = Callable[[str, int, int | None], None]
+_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """Call an observer before every item of a tracked loop in this thread, instead of showing a bar.
+
+    Parameters
+    ----------
+    observer : callable (label, number of items done, total or None)
+        What it raises ends the loop: this is how long work is cancelled.
+    """
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
 
 
 def track(items: Iterable[T], label: str, total: int | None = None, shown: bool | None = None) -> Iterator[T]:
@@ -34,6 +57,12 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
     """
     if total is None and isinstance(items, Sized):
         total = len(items)
+    observer = _observer.get()
+    if observer is not None:
+        for done, item in enumerate(items):
+            observer(label, done, total)
+            yield item
+        return
     if not (sys.stderr.isatty() if shown is None else shown):
         yield from items
         return

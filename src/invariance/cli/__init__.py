@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Annotated
@@ -23,11 +24,13 @@ FOOTER = "Set INVARIANCE_DEBUG=1 to see the traceback of an error."
 
 
 def _commands() -> dict[str, ModuleType]:
-    """The modules of this folder that have a function `run`, by the name of the command."""
+    """The modules that have a function `run`, by the name of the command: of this folder, and of entry points.
+
+    The studio stands above this room, so that it is found as the commands of other packages are.
+    """
     modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-    return {
-        module.__name__.rpartition(".")[2].replace("_", "-"): module for module in modules if hasattr(module, "run")
-    }
+    own = {module.__name__.rpartition(".")[2].replace("_", "-"): module for module in modules if hasattr(module, "run")}
+    return own | {entry.name: entry.load() for entry in entry_points(group="invariance.commands")}
 
 
 def _first_examples(commands: dict[str, ModuleType]) -> str:

@@ -202,6 +202,11 @@ class LiveSegmenter:
         return self._strokes.revision
 
     @property
+    def stage(self) -> str | None:
+        """Which model of the present strokes is ready: "refined", "instant", or None if there is none."""
+        return self._models.stage_of(self._strokes.revision)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of kept features, predictions, rows and strokes."""
         with self._lock:
@@ -247,20 +252,28 @@ class LiveSegmenter:
         found = ((place, self._maps.recall(place)) for place in places)
         return (self._tile_at(place, *kept) for place, kept in found if kept is not None)
 
-    def scores(self, by: str = "auto") -> LiveScores:
+    def scores(self, by: str = "auto", check: Callable[[], None] | None = None) -> LiveScores:
         """Score the instant model on strokes that it was not fitted to.
 
         Parameters
         ----------
         by : {"auto", "stroke", "image"}, default="auto"
             What is held out as a whole; "auto" means images if at least four have strokes, else strokes.
+        check : callable or None, default=None
+            Called before each of the models that this takes; an exception that it raises ends the work.
 
         Returns
         -------
         scores : LiveScores
             Scores per class and the confusion matrix. A class with a single stroke has no score.
         """
-        return score_rows(self._updated().rows(), by, self._models.make_classifier, self._seed)
+
+        def make_classifier(n_samples: int, n_strokes: int) -> Any:
+            if check is not None:
+                check()
+            return self._models.make_classifier(n_samples, n_strokes)
+
+        return score_rows(self._updated().rows(), by, make_classifier, self._seed)
 
     def suggest(self, n: int = 5, view: View | None = None) -> list[Suggestion]:
         """Suggest the next places worth a stroke: least sure, spread out, and not near a stroke.

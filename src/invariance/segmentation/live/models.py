@@ -82,6 +82,12 @@ class LiveModels:
             found = self._refined
         return copy.deepcopy(found.segmenter) if found is not None and found.version == version else None
 
+    def stage_of(self, version: int) -> str | None:
+        """Return the stage of the best model of a version, None if there is none."""
+        with self._lock:
+            ready = [model.stage for model in (self._refined, self._instant) if model and model.version == version]
+        return ready[0] if ready else None
+
     def best(self, step: int) -> Model:
         """Return the newest model, the refined one of two of the same version."""
         with self._lock:

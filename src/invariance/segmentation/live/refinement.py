@@ -175,7 +175,10 @@ def pick_pixels(painted: Painted, seed: int) -> Picked:
 
 
 def choose_blocks(picked: list[Picked], shapes: list[tuple[int, ...]]) -> list[tuple[int, Tile]]:
-    """Choose the parts of images to learn from: (index of an image, its part), in the order of images and rows."""
+    """Choose the parts of images to learn from: (index of an image, its part).
+
+    They are in the order in which the images were painted first, whatever their indices are, and of rows.
+    """
     newest = picked[::-1]
     firsts = set(np.unique([part.label for part in newest], return_index=True)[1].tolist())
     chosen: set[tuple[int, Tile]] = set()
@@ -188,7 +191,8 @@ def choose_blocks(picked: list[Picked], shapes: list[tuple[int, ...]]) -> list[t
             if (image, block) not in chosen and (number in firsts or n_pixels + size <= MAX_REGION_PIXELS):
                 chosen.add((image, block))
                 n_pixels += size
-    return sorted(chosen)
+    painted = list(dict.fromkeys(part.image for part in picked))
+    return sorted(chosen, key=lambda part: (painted.index(part[0]), part[1]))
 
 
 def _blocks_of(picked: Picked, shape: tuple[int, ...]) -> list[Tile]:

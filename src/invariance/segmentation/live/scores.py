@@ -74,7 +74,7 @@ def score_rows(rows: Rows, by: str, make_classifier: Callable[[int, int], Any], 
     if check_choice("by", by, ("auto", "stroke", "image")) == "auto":
         by = "image" if len(np.unique(rows.images)) >= MIN_IMAGES else "stroke"
     classes, codes = np.unique(rows.labels, return_inverse=True)
-    groups = rows.images if by == "image" else _unite_neighbours(rows, codes)
+    groups = _in_order(rows.images) if by == "image" else _unite_neighbours(rows, codes)
     n_groups = _count_groups(groups, codes)
     parts = _divide(groups, codes, n_groups, np.random.default_rng(seed))
     confusion = np.zeros((len(classes), len(classes)), np.int64)
@@ -100,6 +100,12 @@ def score_rows(rows: Rows, by: str, make_classifier: Callable[[int, int], Any], 
         for code in np.flatnonzero(~is_scored)
     }
     return LiveScores(classes, f, precision, recall, confusion, n_groups, by, unscored)
+
+
+def _in_order(images: np.ndarray) -> np.ndarray:
+    """Number images (n,) in the order in which they were painted first, whatever their indices are."""
+    _, first, images = np.unique(images, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[images]
 
 
 def _count_groups(groups: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -6,20 +6,13 @@ many strokes there are and however large the image is.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance._core.checks import check_number
-
 # Side of the squares in which owners are kept: 16 KB each.
 SQUARE_SIDE = 64
 NOBODY = -1
-# Brushes are compared with the image in bands of so many rows, so that a line across a slide takes little memory.
-BAND_ROWS = 64
-# Places are stored in 32 bits, and squares of such numbers are exact enough.
-MAX_PLACE = 2**31
 
 
 class Stroke(NamedTuple):
@@ -219,72 +212,6 @@ def make_stroke(image: int, shape: tuple[int, ...], rows: Any, cols: Any, label:
     places = np.unique(rows.astype(np.int64) * shape[1] + cols)
     rows, cols = np.divmod(places, shape[1])
     return Stroke(image, rows.astype(np.int32), cols.astype(np.int32), label)
-
-
-def brush_pixels(points: Any, radius: float, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Find the pixels under a round brush that is drawn along a line.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, 2)
-        Row and column of the corners of the line, in pixels; one point is a disc.
-    radius : float
-        Radius of the brush in pixels: pixels whose centre is at most that far from the line. Less than 0.5 counts as
-        0.5, the width of one pixel.
-    shape : tuple of int
-        Height and width of the image, first; pixels outside are left out.
-
-    Returns
-    -------
-    rows, cols : ndarray of shape (n,), int32
-        The pixels, in the order of rows; none if the line is outside the image.
-    """
-    points = np.atleast_2d(np.asarray(points, np.float64))
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"points must be of shape (n, 2); got an array of shape {points.shape}.")
-    if not (np.abs(points) <= MAX_PLACE).all():  # also false for NaN
-        raise ValueError(f"points must be from {-MAX_PLACE} to {MAX_PLACE}; got {points.min()} to {points.max()}.")
-    reach = max(check_number("radius", radius, low=0, high=MAX_PLACE), 0.5)
-    found = [np.empty(0, np.int64)]
-    for start, stop in pairwise(points) if len(points) > 1 else [(points[0], points[0])]:
-        found.append(_near_segment(start, stop, reach, shape))
-    rows, cols = np.divmod(np.unique(np.concatenate(found)), shape[1])
-    return rows.astype(np.int32), cols.astype(np.int32)
-
-
-def _near_segment(start: np.ndarray, stop: np.ndarray, reach: float, shape: tuple[int, ...]) -> np.ndarray:
-    """Find the places row * width + column at most `reach` from a line between two points."""
-    low = np.maximum(np.ceil(np.minimum(start, stop) - reach), 0)
-    high = np.minimum(np.floor(np.maximum(start, stop) + reach), np.array(shape[:2]) - 1)
-    if (low > high).any():
-        return np.empty(0, np.int64)
-    found = []
-    for top in range(int(low[0]), int(high[0]) + 1, BAND_ROWS):
-        rows = np.arange(top, min(top + BAND_ROWS, int(high[0]) + 1))[:, None]
-        left, right = _columns_beside(start, stop, reach, rows[0, 0], rows[-1, 0])
-        cols = np.arange(max(left, int(low[1])), min(right, int(high[1])) + 1)
-        at_row, at_col = np.nonzero(_squared_distance(start, stop, rows, cols) <= reach**2)
-        found.append((at_row + top) * shape[1] + cols[at_col])
-    return np.concatenate(found)
-
-
-def _columns_beside(start: np.ndarray, stop: np.ndarray, reach: float, top: int, bottom: int) -> tuple[int, int]:
-    """Return the first and last column, or one beyond, that can be near the line in the rows from `top` to `bottom`."""
-    along = stop - start
-    shares = np.array([0.0, 1.0])
-    if abs(along[0]) > 1:  # a line that is nearly level is beside the rows as a whole
-        shares = np.clip(np.sort((np.array([top - reach, bottom + reach]) - start[0]) / along[0]), 0, 1)
-    ends = start[1] + shares * along[1]
-    return int(np.floor(ends.min() - reach)) - 1, int(np.ceil(ends.max() + reach)) + 1
-
-
-def _squared_distance(start: np.ndarray, stop: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Compute the squared distances (h, w) of rows (h, 1) and columns (w,) from a line between two points."""
-    along = stop - start
-    length = float(along @ along)
-    share = ((rows - start[0]) * along[0] + (cols - start[1]) * along[1]) / length if length else np.zeros((1, 1))
-    share = np.clip(share, 0, 1)
-    return (rows - start[0] - share * along[0]) ** 2 + (cols - start[1] - share * along[1]) ** 2
 
 
 def _by_square(stroke: Stroke) -> Iterator[tuple[tuple[int, int, int], np.ndarray, tuple[np.ndarray, np.ndarray]]]:
