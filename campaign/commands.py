@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SECONDS = 300.0  # after which a command on tiny inputs hangs, also on a busy machine
+SECONDS = 300.0  # on a processor, or idle, after which a command on tiny inputs hangs
+SIGN_OF_LIFE = 0.1  # seconds on a processor after which a command is not idle
 STDERR_TAIL = 1200  # characters of an error in the report
 OK, MISTAKE, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 # What Python and the run-time library of C++ print when something ends that must not end so.
@@ -81,6 +82,7 @@ class Running:
         self.started = time.monotonic()
         self._status: int | None = None
         self._peak = 0
+        self._last_sign = (self.started, 0.0)  # of life: when, and after how many seconds on a processor
 
     def is_alive(self, seconds: float = math.inf) -> bool:
         """Whether the command has not ended, and so many seconds have not passed."""
@@ -95,11 +97,21 @@ class Running:
         if self.is_alive():
             os.kill(self.pid, number)
 
+    def is_stuck(self, seconds: float) -> bool:
+        """Whether the command has been on a processor for so many seconds, or idle for as many.
+
+        How long it waits for a processor is the business of the machine, which may be busy.
+        """
+        now, used = time.monotonic(), _processor_seconds(self.pid)
+        if used - self._last_sign[1] > SIGN_OF_LIFE:
+            self._last_sign = (now, used)
+        return used > seconds or now - self._last_sign[0] > seconds
+
     def wait(self, seconds: float = SECONDS) -> Ended:
-        """Wait for the end; kill the command after its time."""
+        """Wait for the end; kill the command once it is stuck."""
         pause, hung = 0.001, False
         while self.is_alive():
-            if time.monotonic() - self.started > seconds and not hung:
+            if not hung and self.is_stuck(seconds):
                 hung = True
                 self.send(signal.SIGKILL)
             time.sleep(pause)
@@ -111,6 +123,12 @@ class Running:
         taken = time.monotonic() - self.started
         assert self._status is not None
         return Ended(self.arguments, os.waitstatus_to_exitcode(self._status), out, err, self._peak, hung, taken)
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return how long a process, with all its threads, has been on a processor."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # in user mode, and in the kernel
 
 
 _n_started = 0

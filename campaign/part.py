@@ -60,7 +60,7 @@ class Part(NamedTuple):
     n_cases : int
         The number of cases at scale 1.
     seconds : callable
-        Called with the number of a case; returns after how many seconds it hangs.
+        Called with the number of a case; returns after how many seconds of the clock it hangs, on a busy machine too.
     prepare : callable
         Called once with the folder of all inputs, and whether they should be made in seconds; what an earlier part has
         made there need not be made again.

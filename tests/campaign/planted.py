@@ -45,6 +45,16 @@ def from_command(target, **settings):
     return run
 
 
+def work(busy: float, idle: float, n_times: int) -> int:
+    """Be busy and idle by turns, as a command is that waits for a processor."""
+    for _ in range(n_times):
+        start = time.process_time()
+        while time.process_time() - start < busy:
+            pass
+        time.sleep(idle)
+    return OK
+
+
 def fail_in_command() -> int:
     raise KeyError("planted")
 
@@ -101,6 +111,8 @@ PLANTED = {
     "command-traceback": (from_command(fail_in_command), "Traceback"),
     "command-abort": (from_command(os.abort), "killed by SIGABRT"),
     "command-hang": (from_command(lambda: time.sleep(60) or 0, seconds=0.5), "hangs"),
+    "command-loop": (from_command(lambda: work(60, 0, 1), seconds=0.5), "hangs"),
+    "command-starved": (from_command(lambda: work(0.2, 1.5, 5), seconds=6), None),
     "command-code": (from_command(lambda: 7), "exit code 7"),
     "command-silence": (from_command(say_nothing), "no 'Error: ...'"),
     "command-lines": (from_command(say_two_lines), "no 'Error: ...'"),
