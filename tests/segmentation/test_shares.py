@@ -6,12 +6,12 @@ import pytest
 from invariance.segmentation.shares import RATIO_BOUNDS, ClassShares
 
 
-def count(truth, labelled, maps):
-    """The estimate from one image (h, w) of class codes, where it is labelled, and maps (h, w, K)."""
+def count(truth, labelled, maps, n_strokes=10**9):
+    """The estimate from one image (h, w) of class codes, where it is labelled by strokes, and maps (h, w, K)."""
     shares = ClassShares(maps.shape[2])
     rows, cols = np.nonzero(labelled)
     shares.add(maps, ~labelled, rows, cols, truth[labelled])
-    return shares.estimate()
+    return shares.estimate(n_strokes)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -52,3 +52,15 @@ def test_the_ratio_to_the_labelled_share_is_bounded():
     low, high = RATIO_BOUNDS
     assert found.sum() == pytest.approx(1)
     assert low / high <= found[1] / 0.5 < 1
+
+
+def test_labelled_shares_are_kept_where_strokes_may_show_them_by_chance():
+    truth = np.indices((20, 20))[1] // 10
+    labelled = np.full(truth.shape, False)
+    labelled[:, 4:14] = True  # 0.6 and 0.4 of the labels
+    maps = np.eye(2, dtype=np.float32)[truth]
+    np.testing.assert_allclose(count(truth, labelled, maps, n_strokes=1), [0.6, 0.4], atol=1e-6)
+    found = [count(truth, labelled, maps, n_strokes)[0] for n_strokes in (1, 100, 400, 10**9)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == pytest.approx(0.4, abs=1e-6)  # of the pixels that are not labelled
+    assert 0.4 < found[2] < 0.6

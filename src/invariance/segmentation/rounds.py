@@ -27,6 +27,7 @@ def fit_rounds(
     make_estimator: MakeEstimator,
     n_rounds: int,
     n_jobs: int | None,
+    n_strokes: int = 1,
     is_balanced: bool = False,
 ) -> list[Any]:
     """Fit one classifier per round; a single one if there are no folds that each leave all classes to the rest.
@@ -45,9 +46,10 @@ def fit_rounds(
         estimators.append(whole)
         for chain, estimator in zip(by_fold, parts, strict=True):
             chain.append(estimator)
-        context, prior = _describe_contexts(labelled, pixels, folds, kept, by_fold, n_jobs)
+        context, counted = _describe_contexts(labelled, pixels, folds, kept, by_fold, n_jobs)
         features = np.concatenate([own, context], axis=1)
     last = fit_estimator(make_estimator, features, pixels.codes)
+    prior = counted.estimate(n_strokes)
     if prior is not None and not is_balanced and isinstance(last, TreesClassifier):
         last.set_params(prior=prior.tolist())
     return [*estimators, last]
@@ -56,7 +58,7 @@ def fit_rounds(
 def _describe_contexts(labelled: Labelled, pixels: Pixels, folds: np.ndarray, description, by_fold, n_jobs):
     """Describe the maps around all pixels (n, F), those of each fold by the estimators fitted without it.
 
-    Also estimate the shares of the classes in the images, see `ClassShares`.
+    Also count what the shares of the classes in the images are estimated from.
     """
     context = np.empty((len(pixels.codes), BANK_ALONE.n_features(n_maps(len(labelled.classes)))), np.float32)
     counted = ClassShares(len(labelled.classes))
@@ -72,4 +74,4 @@ def _describe_contexts(labelled: Labelled, pixels: Pixels, folds: np.ndarray, de
             counted.add(maps, is_unlabelled, chain.rows, chain.cols, pixels.codes[inside])
             if len(inside):
                 context[inside] = BANK_ALONE.at(context_of(maps), chain.rows, chain.cols, n_jobs)
-    return context, counted.estimate()
+    return context, counted

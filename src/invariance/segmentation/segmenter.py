@@ -199,11 +199,12 @@ class JungleSegmenter(BaseEstimator):
         self.n_labelled_ = labelled.counts.sum(axis=0)
         strokes = number_strokes([np.isin(mask, self.classes_) for mask in labelled.masks], pixels)
         folds = make_folds(group_pixels(pixels, strokes), pixels.codes, len(self.classes_), rng)
-        make = self._estimator_maker(len(pixels.codes), int(strokes.max()) + 1, rng)
+        n_strokes, is_balanced = int(strokes.max()) + 1, self.sampling == "balanced"
+        make = self._estimator_maker(len(pixels.codes), n_strokes, rng)
         if not keep_filters:
             self._learn_filters(labelled, pixels, strokes, folds, make, rng)
         self.final_estimators_ = fit_rounds(
-            labelled, pixels, folds, self._description(), make, n_rounds, self.n_jobs, self.sampling == "balanced"
+            labelled, pixels, folds, self._description(), make, n_rounds, self.n_jobs, n_strokes, is_balanced
         )
         return self
 
