@@ -45,7 +45,7 @@ def test_the_order_of_looking_does_not_change_a_model(opened):
     _, sources, painting = opened
     paint(painting)
     found = []
-    for seen in ([], [4, 3, 2, 1], [1, 4]):
+    for seen in ([], [4, 3, 2, 1]):
         engine = LiveEngine(sources, painting, ["rotations"])
         for image in seen:
             engine.index_of(image, 0)
