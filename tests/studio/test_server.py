@@ -49,14 +49,20 @@ def find(client, name):
 
 
 def predictions(client, n_tiles, is_wanted=lambda header: True):
-    """Receive until so many places have a wanted prediction; return the newest header and array of each."""
+    """Return the newest header and array of so many places, from what came before and what comes in."""
     found = {}
+
+    def look(header, payload):
+        if header["kind"] == "prediction" and is_wanted(header):
+            shape = len(header["numbers"]), header["rows"], header["cols"]
+            found[header["top"], header["left"]] = header, np.frombuffer(payload, np.uint8).reshape(shape)
+
+    for header, payload, _ in client.frames:
+        look(header, payload)
     while len(found) < n_tiles:
         kind, message = client.receive()
-        if kind == "frame" and message[0]["kind"] == "prediction" and is_wanted(message[0]):
-            header = message[0]
-            shape = len(header["numbers"]), header["rows"], header["cols"]
-            found[header["top"], header["left"]] = header, np.frombuffer(message[1], np.uint8).reshape(shape)
+        if kind == "frame":
+            look(*message[:2])
     return found
 
 

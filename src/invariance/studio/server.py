@@ -192,6 +192,7 @@ def bind(port: int | None) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, wanted))
+            listener.listen()  # two that start at the same moment can both bind a port, but only one can listen
             return listener
         except OSError as error:
             listener.close()

@@ -207,9 +207,11 @@ class Worker:
             self._update()
         if not self._has_model:
             return
-        if self._engine.live.stage == "refined":
+        stage = self._engine.live.stage
+        if stage == "refined":
             self._slow_down(errand)
         self._predict(errand)
+        self._stage = stage  # whatever the tiles were predicted by: views of slides stay with the instant model
         self._tell(False, "", time.monotonic() - started if wants_update else None)
         self._slow_down(errand)
         version = self._engine.version
@@ -242,7 +244,6 @@ class Worker:
                 for tile in self._engine.live.predict(view):
                     self._send_tile(shown, tile)
                     self._check(errand)
-                    self._stage = tile.stage
             except ValueError as error:  # of this page alone: it has other channels, or cannot be read
                 self._tell(False, str(error))
 

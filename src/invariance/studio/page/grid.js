@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { layOut, placeOf, scrollFor, visibleRange } from "./grid_layout.js";
-import { textColour } from "./palette.js";
+import { parseColour } from "./palette.js";
 
 /** Sides of thumbnails as the server makes them. */
 const SMALL_SOURCE = 160, LARGE_SOURCE = 320;
@@ -219,6 +219,12 @@ function makeTile(item, side) {
   element.style.width = `${side}px`;
   element.style.setProperty("--side", `${side}px`);
   return { element, chip, note };
+}
+
+/** Black or white, whichever is easier to read on a colour. */
+function textColour(colour) {
+  const [r, g, b] = parseColour(colour);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#111" : "#fff";
 }
 
 const percent = (share) => `${Math.round(100 * share)} %`;
