@@ -13,7 +13,6 @@ from scipy import linalg, ndimage, sparse
 
 from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
-from invariance._core.eigenvectors import top_eigenvectors
 from invariance.transformations.operators import alter, list_alterations
 from invariance.transformations.sets import TransformationSet, split_normalizing
 
@@ -198,7 +197,7 @@ def _exact_eigenvectors(operators, altered, rank, seed):
             half = _on_pixels(matrix, products)
             moment += _on_pixels(matrix, np.ascontiguousarray(half.T))
     moment /= len(operators) * len(altered[0])
-    values, vectors = top_eigenvectors(moment, rank)
+    values, vectors = linalg.eigh(moment, subset_by_index=(len(moment) - rank, len(moment) - 1))
     return np.maximum(values[::-1], 0), np.ascontiguousarray(vectors[:, ::-1]), np.trace(moment)
 
 
