@@ -2,8 +2,8 @@
 
 Labels are drawn where it is convenient, and a few strokes show the classes in other shares than the images do. So the
 shares are estimated as surveys do it, by the difference estimator [Sarndal92]: the mean prediction for all unlabelled
-pixels, corrected by the mean error of predictions for labelled pixels, made without their stroke. Where strokes at random
-places would show the same shares, the labelled ones are kept, since the estimate is no more certain.
+pixels, corrected by the mean error of predictions for labelled pixels, made without their stroke. Where strokes at
+random places would show the same shares, the labelled ones are kept, since the estimate is no more certain.
 """
 
 import numpy as np
