@@ -68,7 +68,7 @@ function missing({ scores, classes }) {
 
 function explain(unit) {
   const one = UNITS[unit] ?? "stroke";
-  return `Held out: each ${one} is predicted by a model that has not learned from it, so this is what to expect on pixels you have not painted.`;
+  return `Held out: each ${one} is predicted by a model that has not learned from it, so this is what to expect of pixels like those you painted.`;
 }
 
 function fillMatrix(dialog, app) {
