@@ -5,6 +5,7 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -113,7 +114,7 @@ MALFORMED = {
     "mask missing": (["fit-pixels", "images", "strange", *TO], "images/a.png", "Add one"),
     "mask file for a folder": (["fit-pixels", "images", "a.png", *TO], "a.png", "Name the folder"),
     "even patches": ([*PIXEL, "--patch-size", "4"], "4", "Try 5"),
-    "patches beyond memory": ([*PIXEL, "--patch-size", "999999"], "memory", "smaller"),
+    "huge patches": ([*PIXEL, "--patch-size", "999999"], "999999", "at most 1023"),
     "everything unlabelled but one class": ([*PIXEL, "--unlabelled", "0"], "1", "another class"),
     "ending of another program": (["fit", "photos", "-o", "x.pkl"], "x.pkl", ".inv"),
     "model into no folder": (["fit", "photos", "-o", "no/x.inv"], "'no'", "Create it"),
@@ -153,6 +154,18 @@ def test_a_malformed_input_is_one_clear_line_and_writes_nothing(kind, world, mon
     capfd.readouterr()
     assert main(arguments) == 2
     assert_one_clear_line(capfd.readouterr(), named, cure)
+    assert snapshot(world) == before
+
+
+def test_memory_that_runs_out_is_one_clear_line(world, monkeypatch, capfd):
+    def run_out(*_):
+        np.empty(2**50)
+
+    monkeypatch.chdir(world)
+    monkeypatch.setattr("invariance.segmentation.JungleSegmenter.fit", run_out)
+    before = snapshot(world)
+    assert main(PIXEL) == 2
+    assert_one_clear_line(capfd.readouterr(), "memory", "smaller")
     assert snapshot(world) == before
 
 
