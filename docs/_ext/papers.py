@@ -31,7 +31,7 @@ def anchor(key: str) -> str:
 
 def describe(paper: dict[str, str]) -> str:
     """A paper in one sentence."""
-    where = next(paper[name] for name in ("booktitle", "journal", "institution") if name in paper)
+    where = next(paper[name] for name in ("booktitle", "journal", "institution", "publisher") if name in paper)
     address = f"https://doi.org/{paper['doi']}" if "doi" in paper else paper.get("url")
     title = f"[{paper['title']}]({address})" if address else paper["title"]
     return f"{_authors(paper['author'])}. {title}. *{where}*, {paper['year']}."

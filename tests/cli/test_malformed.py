@@ -159,7 +159,7 @@ def test_a_malformed_input_is_one_clear_line_and_writes_nothing(kind, world, mon
 
 def test_memory_that_runs_out_is_one_clear_line(world, monkeypatch, capfd):
     def run_out(*_):
-        np.empty(2**60)
+        np.empty(2**50)
 
     monkeypatch.chdir(world)
     monkeypatch.setattr("invariance.segmentation.JungleSegmenter.fit", run_out)
