@@ -340,17 +340,18 @@ def test_the_report_needs_no_other_file(session, model):
     assert "fit-pixels" in text
 
 
-def test_a_cancelled_export_leaves_nothing(session, model):
+def test_a_cancelled_export_leaves_nothing(session, model, monkeypatch):
     exports = session.project.directory / "exports"
     before = sorted(path.name for path in exports.iterdir())
-    jobs = None
+    label = pixel_jobs._Predictor.label
 
-    def send(event):
-        if event["text"].startswith("Labelling"):
-            jobs.cancel(1)
+    def cancel_and_label(self, image, page):
+        jobs.cancel(1)
+        return label(self, image, page)
 
+    monkeypatch.setattr(pixel_jobs._Predictor, "label", cancel_and_label)
     events: list[dict] = []
-    jobs = Jobs(lambda event: (events.append(event), send(event)), {"m": partial(pixel_jobs.export_masks, session)})
+    jobs = Jobs(events.append, {"m": partial(pixel_jobs.export_masks, session)})
     jobs.start("m", {})
     assert jobs.wait(60)
     assert events[-1]["state"] == "cancelled"
