@@ -17,7 +17,8 @@ from invariance.report import Report, save_figure
 from invariance.transformations import Rotations
 
 COMMANDS = get_command(cli.app).commands
-READ_OPTIONS = {("explain", "data")}
+# A project is opened and continued, never replaced: tests/studio/test_project.py.
+READ_OPTIONS = {("explain", "data"), ("studio", "project")}
 
 # (command, option) -> arguments whose inputs are missing, and a name for the output
 FILES = {
