@@ -209,10 +209,10 @@ def label_sections(playwright, folder):
     painter.close()
     exports = folder / "invariance-studio" / "exports"
     predicted = tifffile.imread(next((exports / "masks").glob("*.tif")))
-    maps = tifffile.imread(next(exports.rglob("*probabilities*.tif")))
+    maps = tifffile.imread(next((exports / "probabilities").glob("*.tif")))
     maps = maps / 255 if maps.dtype == np.uint8 else maps
     second = maps[:, 1] if maps.shape[1] == 2 else maps[..., 1]
-    labels = tifffile.imread(next(exports.rglob("scribbles/*.tif"))).astype(int) - 1
+    labels = tifffile.imread(next((exports / "scribbles").glob("*.tif"))).astype(int) - 1
     test = slice(18, 24)
     print(
         f"{N_STROKES} strokes on one section, painted in {painted:.0f} s; masks of all sections after {seconds:.0f} s"
