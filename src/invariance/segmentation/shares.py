@@ -10,7 +10,8 @@ import numpy as np
 
 # The least and largest ratio of the share of a class in images to that among labelled pixels (our choice).
 RATIO_BOUNDS = (0.25, 4.0)
-# The variance of the difference of both shares, in that of the labelled one: the estimate varies about as much.
+# The variance of the difference of both shares, in that of the labelled one, if the estimate varies about as much (our
+# choice; no other was compared).
 VARIANCES = 2
 
 

@@ -10,18 +10,18 @@ const percent = (share) => (share === null || share === undefined ? "–" : `${(
 function sparkline(history) {
   const values = history.map((item) => item.overall).filter((value) => value !== null).slice(-24);
   const [width, height] = [104, 28];
-  const picture = svg("svg", { class: "sparkline", viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
-  if (values.length < 2) return picture;
-  picture.setAttribute("aria-label", `Over the last ${values.length} updates: from ${percent(values[0])} to ${percent(values.at(-1))}`);
+  const chart = svg("svg", { class: "sparkline", viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
+  if (values.length < 2) return chart;
+  chart.setAttribute("aria-label", `Over the last ${values.length} updates: from ${percent(values[0])} to ${percent(values.at(-1))}`);
   const low = Math.min(...values, 0.98) - 0.02;
   const high = Math.max(...values, low + 0.04);
   const x = (k) => 3 + (k * (width - 8)) / (values.length - 1);
   const y = (value) => height - 4 - ((value - low) / (high - low)) * (height - 8);
-  picture.append(
+  chart.append(
     svg("path", { d: `M${values.map((value, k) => `${x(k).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}` }),
     svg("circle", { cx: x(values.length - 1), cy: y(values.at(-1)), r: 2.5 }),
   );
-  return picture;
+  return chart;
 }
 
 /** How the score changed by the last update, in words. */
