@@ -8,9 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from invariance.datasets import make_membranes
 from invariance.segmentation import JungleSegmenter, dense, estimators
 from invariance.segmentation.bank import REACH
-from invariance.segmentation.dense import Chain, context_of, predict_around, predict_maps
+from invariance.segmentation.dense import Chain, context_of, predict_around, predict_maps, predict_part
 from invariance.segmentation.description import BANK_ALONE
 from invariance.segmentation.standard import StandardImage, prepare_image
+from invariance.segmentation.tiles import Tile
 from invariance.segmentation.windows import window_reach
 from invariance.transformations import Brightness, Illumination, Rotations
 
@@ -166,3 +167,36 @@ def test_maps_around_some_pixels_are_those_of_the_whole_image(two_rounds, data, 
     np.testing.assert_array_equal(BANK_ALONE.at(context_of(found[0]), rows, cols), expected)
     np.testing.assert_array_equal(BANK_ALONE.at(context_of(found[2]), rows[:1], cols[:1]), expected[:1])
     assert not found[1].any()
+
+
+@pytest.mark.parametrize(
+    "part", [(0, 1, 0, 1), (3, 200, 90, 131), (64, 128, 0, 64), (150, 212, 170, 180), (0, 212, 0, 180)]
+)
+def test_parts_are_those_of_the_whole_image_bit_for_bit(model, data, part, monkeypatch):
+    monkeypatch.setattr(dense, "TILE_SIDE", 64)
+    image = np.tile(data[0][2], (2, 3))
+    top, bottom, left, right = part
+    whole = predict_maps(
+        model._description(), model.final_estimators_, model._prepare(image), len(model.classes_), side=64
+    )
+    measured = model.measure(image)
+    for given in (None, measured):
+        found = model.predict_part(image, slice(top, bottom), slice(left, right), given)
+        np.testing.assert_array_equal(found, whole[top:bottom, left:right])
+
+
+def test_a_part_needs_no_more_than_the_tiles_in_reach(two_rounds, data, monkeypatch):
+    monkeypatch.setattr(dense, "TILE_SIDE", 64)
+    image = StandardImage(np.tile(data[0][2], (6, 10)), True)
+    description, estimators = two_rounds._description(), two_rounds.final_estimators_
+    log, everywhere = [], type(description).everywhere
+    monkeypatch.setattr(
+        type(description), "everywhere", lambda self, *given: log.append((self, given[1])) or everywhere(self, *given)
+    )
+    predict_part(description, estimators, image, 2, Tile(128, 192, 320, 384))
+    described = [tile for given, tile in log if given is description]
+    assert {(tile.top, tile.left) for tile in described} == {
+        (row, col) for row in (64, 128, 192) for col in (256, 320, 384)
+    }
+    assert len(described) == 9
+    assert [tile for given, tile in log if given is not description] == [Tile(128, 192, 320, 384)]

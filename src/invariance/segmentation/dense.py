@@ -15,7 +15,7 @@ from invariance._core.progress import track
 from invariance.segmentation.bank import REACH
 from invariance.segmentation.description import BANK_ALONE, TILE_SIDE, Describes, Description, Planes, tile_side
 from invariance.segmentation.estimators import Predictor, fast_predictor
-from invariance.segmentation.tiles import Tile, tiles
+from invariance.segmentation.tiles import Tile, Window, cover, tiles
 
 
 class Chain(NamedTuple):
@@ -74,6 +74,32 @@ def predict_maps(
     return _predict(description, [estimators], image, n_classes, n_jobs, side, lambda *_: True)[0]
 
 
+def predict_part(
+    description: Description,
+    estimators: Sequence[Any],
+    image: Planes,
+    n_classes: int,
+    part: Tile,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Predict the probabilities (h, w, K) of a part of an image, bit for bit as `predict_maps` does.
+
+    The tiles are those of the whole image. Only those that the part depends on are read and computed: rounds before the
+    last one also in the tiles within reach.
+    """
+    all_tiles = list(tiles(*image.shape[:2], tile_side(image, TILE_SIDE)))
+    windows = [cover([tile for tile in all_tiles if tile.meets(part)])]
+    for _ in estimators[1:]:
+        windows.insert(0, cover([tile for tile in all_tiles if tile.meets(windows[0].grow(REACH))]))
+
+    def is_needed(number: int, tile: Tile, _: int) -> bool:
+        return tile.meets(windows[number])
+
+    window = windows[0]
+    maps = _predict(description, [estimators], image, n_classes, n_jobs, TILE_SIDE, is_needed, window)[0]
+    return maps[part.inside(window)]
+
+
 def predict_around(
     description: Describes, chains: Sequence[Chain], image: Planes, n_classes: int, n_jobs: int | None = None
 ) -> list[np.ndarray]:
@@ -93,15 +119,19 @@ def predict_around(
     return _predict(description, [chain.estimators for chain in chains], image, n_classes, n_jobs, TILE_SIDE, is_needed)
 
 
-def _predict(description, chains, image, n_classes, n_jobs, side, is_needed) -> list[np.ndarray]:
-    """Predict the maps of the last round of chains of estimators, where `is_needed(number, tile, chain)`."""
+def _predict(description, chains, image, n_classes, n_jobs, side, is_needed, window=None) -> list[np.ndarray]:
+    """Predict the maps of the last round of chains of estimators, where `is_needed(number, tile, chain)`.
+
+    Maps are kept of a window of the image that consists of whole tiles, by default of all.
+    """
     height, width, n_channels = image.shape
+    window = Tile(0, height, 0, width) if window is None else window
     side = tile_side(image, side)
-    bands = _bands(height, width, side)
+    bands = _bands([tile for tile in tiles(height, width, side) if tile.meets(window)])
     description.prepare(side)
     n_rounds = len(chains[0])
     predictors = [[fast_predictor(estimator) for estimator in chain] for chain in chains]
-    maps = [[np.zeros((height, width, n_classes), np.float32) for _ in chain] for chain in chains]
+    maps = [[np.zeros((*window.shape, n_classes), np.float32) for _ in chain] for chain in chains]
     described: dict[Tile, np.ndarray] = {}
     n_own = description.n_features(n_channels)
     n_context = BANK_ALONE.n_features(n_maps(n_classes)) if n_rounds > 1 else 0
@@ -116,9 +146,9 @@ def _predict(description, chains, image, n_classes, n_jobs, side, is_needed) -> 
         for place in needed:
             features = described[tile][: None if number else n_own]
             if number > 0:
-                BANK_ALONE.everywhere(context_of(maps[place][number - 1]), tile, side, features[n_own:])
-            found = _apply(predictors[place][number], features)
-            maps[place][number][tile.top : tile.bottom, tile.left : tile.right] = found
+                context = Window(context_of(maps[place][number - 1]), window, (height, width))
+                BANK_ALONE.everywhere(context, tile, side, features[n_own:])
+            maps[place][number][tile.inside(window)] = _apply(predictors[place][number], features)
         if number + 1 == n_rounds:
             described.pop(tile, None)
 
@@ -140,10 +170,10 @@ def n_maps(n_classes: int) -> int:
     return n_classes if n_classes > 2 else 1
 
 
-def _bands(height: int, width: int, side: int) -> list[list[Tile]]:
-    """Group the tiles of an image by row."""
+def _bands(tiles: Sequence[Tile]) -> list[list[Tile]]:
+    """Group tiles by row."""
     bands: dict[int, list[Tile]] = {}
-    for tile in tiles(height, width, side):
+    for tile in tiles:
         bands.setdefault(tile.top, []).append(tile)
     return list(bands.values())
 

@@ -9,13 +9,13 @@ from invariance._core.progress import track
 from invariance.segmentation.bank import N_RESPONSES, REACH, filter_bank
 from invariance.segmentation.sampling import Pixels
 from invariance.segmentation.standard import StandardImage
-from invariance.segmentation.tiles import Tile, cut, tiles
+from invariance.segmentation.tiles import Tile, Window, cut, tiles
 from invariance.segmentation.windows import WindowResponses, window_reach
 
 # Pixels per side of a tile: 31 float32 responses per channel and pixel take 8 MB.
 TILE_SIDE = 256
 # What can be described: an image, or the maps (h, w, m) of an earlier round.
-Planes = StandardImage | np.ndarray
+Planes = StandardImage | Window | np.ndarray
 
 
 class Description(NamedTuple):

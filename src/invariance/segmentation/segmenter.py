@@ -17,7 +17,7 @@ from invariance._core.randomness import make_rng
 from invariance.images import SCALES, watch_range
 from invariance.jungles import InvariantFeatures
 from invariance.segmentation.bank import N_RESPONSES
-from invariance.segmentation.dense import predict_maps
+from invariance.segmentation.dense import predict_maps, predict_part
 from invariance.segmentation.description import Description
 from invariance.segmentation.estimators import FEW_PIXELS, MakeEstimator, choose_estimator, make_estimator
 from invariance.segmentation.inputs import MAX_CLASSES, Labelled, check_image, is_stack, pair_up
@@ -26,7 +26,8 @@ from invariance.segmentation.patches import MAX_PATCH_SIZE, check_patch_size, cu
 from invariance.segmentation.pseudo_labels import add_pseudo_labels
 from invariance.segmentation.rounds import fit_rounds
 from invariance.segmentation.sampling import Pixels, draw_pixels, make_folds
-from invariance.segmentation.standard import prepare_image
+from invariance.segmentation.standard import Measured, StandardImage, prepare_image
+from invariance.segmentation.tiles import Tile
 from invariance.segmentation.windows import N_SCALES, WindowResponses
 from invariance.transformations import Rotations, TransformationSet
 from invariance.transformations.sets import split_normalizing
@@ -247,6 +248,34 @@ class JungleSegmenter(BaseEstimator):
             return np.stack([self._predict_image(X[index]) for index in range(len(X))])
         return self._predict_image(X)
 
+    def predict_part(self, image: Any, rows: slice, cols: slice, measured: Measured | None = None) -> np.ndarray:
+        """Predict the class probabilities of a part of an image that may be larger than memory.
+
+        Parameters
+        ----------
+        image : array of shape (h, w) or (h, w, c)
+            The whole image, of which only what the part depends on is read.
+        rows, cols : slice
+            The part, with starts and stops inside the image.
+        measured : Measured or None, default=None
+            What `measure` returns for the image; None reads the whole image once.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_cols, n_classes), float32
+            Bit for bit those of `predict_proba(image)[rows, cols]`.
+        """
+        check_is_fitted(self)
+        prepared = self._prepare(image, measured)
+        part = Tile(rows.start, rows.stop, cols.start, cols.stop)
+        n_classes = len(self.classes_)
+        return predict_part(self._description(), self.final_estimators_, prepared, n_classes, part, self.n_jobs)
+
+    def measure(self, image: Any) -> Measured:
+        """Measure what every part of an image (h, w) or (h, w, c) is standardized by; all of it is read."""
+        check_is_fitted(self)
+        return self._prepare(image).measured
+
     def check_loaded(self) -> None:
         """Raise ValueError if filters and final estimators, read from a file, do not go together."""
         loaded.check_values(self, n_jobs=loaded.JOBS, standardize=loaded.FLAG)
@@ -349,11 +378,15 @@ class JungleSegmenter(BaseEstimator):
 
     def _predict_image(self, image: Any) -> np.ndarray:
         """Predict the probabilities (h, w, K) of one image."""
+        prepared = self._prepare(image)
+        return predict_maps(self._description(), self.final_estimators_, prepared, len(self.classes_), self.n_jobs)
+
+    def _prepare(self, image: Any, measured: Measured | None = None) -> StandardImage:
+        """Check an image and return it as the description sees it."""
         image = check_image(image, self.n_channels_)
-        if not self.standardize and self.scale == "dtype":
+        if measured is None and not self.standardize and self.scale == "dtype":
             watch_range(self, [image], reset=False)
-        image = prepare_image(image, self.standardize, self._phi(), self.scale)
-        return predict_maps(self._description(), self.final_estimators_, image, len(self.classes_), self.n_jobs)
+        return prepare_image(image, self.standardize, self._phi(), self.scale, measured)
 
     def _description(self) -> Description:
         """Return the features of a pixel; kept between images, as the spectra of the filters are in it."""

@@ -5,7 +5,7 @@ itself. Values are converted as they are read, so that a memory-mapped image sta
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,36 @@ STRIP_BYTES = 32 * 2**20
 MAX_GRID_VALUES = 4_000_000  # of which percentiles are taken
 
 
+class Measured(NamedTuple):
+    """What is measured in a whole image before any part of it is read.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray of shape (c,), float32
+        Of every channel.
+    extremes : tuple of two float32 or None
+        The values that become 0 and 1; None if they are those of the dtype.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    extremes: tuple[np.float32, np.float32] | None
+
+
 def prepare_image(
-    image: Any, standardize: bool, phi: TransformationSet | None, scale: str = "dtype"
+    image: Any,
+    standardize: bool,
+    phi: TransformationSet | None,
+    scale: str = "dtype",
+    measured: Measured | None = None,
 ) -> "StandardImage":
-    """Return the view of an image (h, w) or (h, w, c); if Φ normalizes images, of a normalized copy in memory."""
+    """Return the view of an image (h, w) or (h, w, c); if Φ normalizes images, of a normalized copy in memory.
+
+    What was measured before need not be given; Φ that normalizes images does without it.
+    """
     normalizing, _ = split_normalizing(phi)
     if normalizing is None:
-        return StandardImage(image, standardize, scale)
+        return StandardImage(image, standardize, scale, measured)
     normalized = normalizing.normalize(StandardImage(image, False, scale)[:, :][None])[0]
     return StandardImage(normalized, standardize)
 
@@ -41,15 +64,21 @@ class StandardImage:
         Whether to use the mean and standard deviation of every channel, or 0 and 1.
     scale : {"dtype", "image", "percentile"}, default="dtype"
         How intensities are scaled before that, see `invariance.images.rescale`.
+    measured : Measured or None, default=None
+        The `measured` of another view of the same image with the same settings; None measures the image.
     """
 
-    def __init__(self, image: Any, standardize: bool, scale: str = "dtype"):
+    def __init__(self, image: Any, standardize: bool, scale: str = "dtype", measured: Measured | None = None):
         self.image = image
         self.shape = (*image.shape[:2], 1 if len(image.shape) == 2 else image.shape[2])
         self._extremes: tuple[np.float32, np.float32] | None = None
-        if scale != "dtype":
-            self._extremes = self._find_extremes(scale)
-        mean, deviation = self._measure()
+        if measured is not None:
+            mean, deviation, self._extremes = measured
+        else:
+            if scale != "dtype":
+                self._extremes = self._find_extremes(scale)
+            mean, deviation = self._measure()
+        self.measured = Measured(mean, deviation, self._extremes)
         self.mean = mean if standardize else np.zeros_like(mean)
         self.deviation = deviation if standardize else np.ones_like(deviation)
 
