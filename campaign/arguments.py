@@ -1,11 +1,14 @@
 """Combinations of arguments: valid, absurd, missing, contradictory, and odd names, drawn from the parser's own options.
 
-A command ends with exit code 0 or 2, and changes nothing but what it was told to write.
+A command ends with exit code 0 or 2, and changes nothing but what it was told to write. A command that serves a page
+is interrupted as soon as it answers.
 """
 
 import inspect
 import os
 import shutil
+import signal
+import time
 from collections.abc import Sequence
 from enum import Enum
 from functools import cache
@@ -15,7 +18,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from campaign.commands import OK, Ended, run_command
+from campaign.commands import OK, SECONDS, Ended, run_command, start_command
 from campaign.part import Case, Findings, Part
 from campaign.snapshots import UNFINISHED, differences, snapshot
 
@@ -92,8 +95,12 @@ SUITABLE = {
     "output": ("x.inv", "x.csv", "x.html", "x.png", "new", "x.svg"),
     "figure": ("f.png", "f.svg", "f.pdf", "f.jpg"),
 }
-WRITTEN = ("output", "figure")
+WRITTEN = ("output", "figure", "project")
 DEFAULT_OUTPUTS = ("orbit.png", "invariance-demo.html")
+DEFAULT_PROJECT = "invariance-studio"  # a folder among the images
+# Commands that do not end by themselves, with what is always given, and what they print when they answer.
+SERVERS = {"studio": ("--no-browser",)}
+ANSWERS = "is open at"
 QUICK = ("method", "rounds", "pixels", "patch_size")  # nearly always given, because then fitting takes a second
 RARE = ("demo",)  # it has few options and takes long
 
@@ -112,11 +119,20 @@ def run(case: Case) -> Findings:
     shutil.copytree(case.inputs / "hostile", world, symlinks=True)
     arguments, outputs = draw(case.rng, sorted(os.listdir(world)))
     before = snapshot(world)
-    ended = run_command(arguments, world)
+    ended = interrupt_server(arguments, world) if arguments[0] in SERVERS else run_command(arguments, world)
     faults = ended.faults() + changes(ended, world, before, outputs)
     findings = Findings()
     findings.add(f"exit code {ended.code}", faults)
     return findings
+
+
+def interrupt_server(arguments: list[str], world: Path) -> Ended:
+    """Run a command that serves a page until it answers or ends, and interrupt it."""
+    running = start_command(arguments, world)
+    while running.is_alive(SECONDS) and ANSWERS not in running.out():
+        time.sleep(0.05)
+    running.send(signal.SIGINT)
+    return running.wait()
 
 
 class Parameter(NamedTuple):
@@ -160,7 +176,7 @@ def draw(rng: np.random.Generator, files: list[str]) -> tuple[list[str], list[st
     if name in RARE:
         name = str(rng.choice(names))
     care = rng.choice([0.5, 0.8, 1.0])  # the share of suitable values
-    arguments, outputs = [name], []
+    arguments, outputs = [name, *SERVERS.get(name, ())], []
     for parameter in commands[name]:
         if rng.random() > (0.97 if parameter.is_required or parameter.name in QUICK else 0.35):
             continue
@@ -208,7 +224,8 @@ def changes(ended: Ended, world: Path, before: dict[Path, str], outputs: list[st
     defaults = {world / name for name in DEFAULT_OUTPUTS}
 
     def is_target(path: Path) -> bool:
-        return path in defaults or any(path.resolve().is_relative_to(target) for target in targets)
+        is_default = path in defaults or DEFAULT_PROJECT in path.relative_to(world).parts
+        return is_default or any(path.resolve().is_relative_to(target) for target in targets)
 
     read = {Path(os.path.realpath(world / argument)) for argument in ended.arguments[1:] if argument not in outputs}
     wrong = [f"lost '{path}'" for path in lost]

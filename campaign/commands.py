@@ -92,6 +92,10 @@ class Running:
                 self._status, self._peak = status, 1024 * usage.ru_maxrss
         return self._status is None and time.monotonic() - self.started < seconds
 
+    def out(self) -> str:
+        """Return what the command has printed so far."""
+        return self.printed.with_suffix(".out").read_text(encoding="utf-8", errors="backslashreplace")
+
     def send(self, number: int) -> None:
         """Send a signal, unless the command has ended."""
         if self.is_alive():
