@@ -1,11 +1,11 @@
 """What the catalogue says about one table or figure of a paper."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from experiments.outcome import Found
-from experiments.verdicts import MIN_RUNS, RUN, Claim
+from experiments.verdicts import DATA_MISSING, MIN_RUNS, NOT_RUN, RUN, Claim, count
 from invariance.datasets import list_datasets
 
 
@@ -84,17 +84,42 @@ class Experiment(NamedTuple):
         return self.units.get(table, RUN)
 
 
-def explain_few_runs(experiment: Experiment) -> str:
-    """Why there are fewer runs than in the paper, or than a verdict needs; empty if there are as many."""
-    n_runs, needed = experiment.runs, []
-    if experiment.paper_runs is not None and n_runs < experiment.paper_runs:
+def explain_few_runs(experiment: Experiment, n_runs: int | None = None) -> str:
+    """Why there are fewer runs than in the paper, than a verdict needs or than by default; empty if there are not.
+
+    `n_runs` is the number of runs of a stored result, None for the default number.
+    """
+    done, needed = experiment.runs if n_runs is None else n_runs, []
+    if experiment.paper_runs is not None and done < experiment.paper_runs:
         needed.append(f"the paper has {experiment.paper_runs}")
-    if 0 < n_runs < MIN_RUNS:
+    if 0 < done < MIN_RUNS:
         needed.append(f"a verdict on a claim needs {MIN_RUNS}")
+    if done < experiment.runs:
+        needed.append(f"the default is {experiment.runs}")
     if not needed:
         return ""
-    reason = experiment.why_fewer or f"a run takes about {experiment.minutes / n_runs:.2g} min on two cores"
-    return f"By default {n_runs} run{'s' * (n_runs > 1)}, where {' and '.join(needed)}: {reason}."
+    duration = f"a run takes about {experiment.minutes / experiment.runs:.2g} min on two cores"
+    is_default = done == experiment.runs
+    reason = experiment.why_fewer if experiment.why_fewer and is_default else duration
+    return f"{'By default ' * is_default}{count(done)}, where {_listed(needed)}: {reason}."
+
+
+def explain_not_run(experiment: Experiment) -> str:
+    """Why an experiment has no result: data, packages or time.
+
+    What packages are installed here makes no difference, so that the page is the same on every machine with the data.
+    """
+    if absent := missing_data(experiment):
+        return f"{DATA_MISSING}: {', '.join(absent)}"
+    if experiment.run is None:
+        return f"{DATA_MISSING}: {experiment.unavailable}" if experiment.unavailable else NOT_RUN
+    needs = f"needs {', '.join(experiment.packages)}, and " if experiment.packages else ""
+    return f"{NOT_RUN}: {needs}{count(experiment.runs)} would take about {experiment.minutes:g} min on two cores"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence with commas and a last "and"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def missing_data(experiment: Experiment) -> list[str]:

@@ -89,7 +89,10 @@ def block_of(name: str, results: Results, page: Path) -> str:
         raise ValueError(f"'{page}' has a block of figures named {name!r}. Try one of: {known}.")
     parts = [measured(QUOTATIONS[name], results, page)]
     if name in PAPERS:
-        parts += ["What the paper says, and what was seen:", claims(results, page, (PAPERS[name],))]
+        parts += [
+            "What the paper says, and what we say of further rows (ours), and what was seen:",
+            claims(results, page, (PAPERS[name],)),
+        ]
     return "\n\n".join(parts)
 
 
@@ -107,15 +110,23 @@ def claims(results: Results, page: Path, papers: Sequence[str], only_failed: boo
         if only_failed and verdict == REACHED:
             continue
         result = results[experiment.name]
-        sentence = f"{claim.sentence} [{experiment.paper}]" if len(papers) > 1 else claim.sentence
-        rows.append([sentence, *_seen(claim, experiment, result), verdict, source_of_figures(result, page)])
+        named, source = _name_claim(claim, experiment, papers), source_of_figures(result, page)
+        rows.append([named, *_seen(claim, experiment, result), verdict, source])
     return _table(CLAIMS_HEAD, rows)
+
+
+def _name_claim(claim: Claim, experiment: Experiment, papers: Sequence[str]) -> str:
+    """The sentence of a claim, and whose it is where that is not plain: the only paper's, another's or ours."""
+    if not claim.is_papers:
+        return f"{claim.sentence} [ours]"
+    return f"{claim.sentence} [{experiment.paper}]" if len(papers) > 1 else claim.sentence
 
 
 def counts(results: Results) -> str:
     """How many claims of the papers and of ours, and figures of the papers, have each verdict, in a sentence each.
 
-    Claims whose experiment or rows were not run are counted as such.
+    Claims whose experiment or rows were not run are counted as such. Results of earlier code are counted, too; the
+    last sentence says how many.
     """
     judged_claims = [(claim.is_papers, verdict) for _, claim, verdict in _judged(results)]
     of_claims, of_ours = (
@@ -129,6 +140,8 @@ def counts(results: Results) -> str:
     for kind, of_kind in kinds.items():
         listed = ", ".join(f"{of_kind[verdict]} {verdict}" for verdict in VERDICTS if of_kind[verdict])
         parts.append(f"Of {of_kind.total()} {kind}: {listed}.")
+    if old := [name for name, result in results.items() if _is_old(result)]:
+        parts.append(f"Counted among them are {len(old)} of {len(results)} stored results that are {OUTDATED}.")
     return " ".join(parts)
 
 
@@ -144,8 +157,13 @@ def source_of_figures(result: Result, page: Path) -> str:
     """A link to the stored result, the command that makes it, and a mark if it is of earlier code."""
     above = "../" * (len(page.parts) - 1)
     link = f"{above}{RESULTS / result.name}.json" if page.name == "README.md" else f"../reproductions.md#{result.name}"
-    mark = f", {OUTDATED}" if result.fingerprint != _present(result.name, result.runs, result.seed or 0) else ""
+    mark = f", {OUTDATED}" if _is_old(result) else ""
     return f"[{result.name}]({link}), `{command_of(result)}`{mark}"
+
+
+def _is_old(result: Result) -> bool:
+    """Whether the code has changed since a result was found."""
+    return result.fingerprint != _present(result.name, result.runs, result.seed or 0)
 
 
 @cache

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.catalogue import EXPERIMENTS
-from experiments.experiment import Experiment, explain_few_runs, missing_data, missing_packages
+from experiments.experiment import Experiment, explain_few_runs, explain_not_run
 from experiments.outcome import Outcome, Plot, Table
 from experiments.results import Result, command_of, is_outdated
-from experiments.verdicts import DATA_MISSING, NOT_RUN, RULE, RUN, Claim, count, judge_claim, judge_figure, summarize
+from experiments.verdicts import NOT_RUN, RULE, RUN, Claim, count, judge_claim, judge_figure, summarize
 from invariance._core.files import atomic_path
 from invariance.report import save_figure
 from invariance.report.figures import BLUE, INK, ORANGE
@@ -20,7 +20,7 @@ QUICK_NOTE = "A rehearsal with very little data: its figures mean nothing, and t
 OUTDATED = "outdated"
 OUTDATED_NOTE = (
     "Outdated: the code that this experiment runs through, or its settings, have changed since this run. Its figures "
-    "are those of the earlier code."
+    "are those of the earlier code; rows that were added since are not run."
 )
 
 
@@ -28,12 +28,7 @@ def verdict_on(experiment: Experiment, result: Result | None) -> str:
     """The verdict in a few words."""
     if result is not None:
         return "a rehearsal, no verdict" if result.is_quick else _summary(experiment, result)
-    absent = missing_data(experiment)
-    if absent or (experiment.run is None and experiment.unavailable):
-        return f"{DATA_MISSING}: {', '.join(absent) or experiment.unavailable}"
-    if packages := missing_packages(experiment):
-        return f"{NOT_RUN}: needs {', '.join(packages)}"
-    return NOT_RUN
+    return explain_not_run(experiment)
 
 
 def _summary(experiment: Experiment, result: Result) -> str:
@@ -135,12 +130,12 @@ def _opening(results: Mapping[str, Result]) -> str:
 
 
 def _section(experiment: Experiment, result: Result | None, images: list[str]) -> str:
-    parts = [f"## {experiment.name}", f"{experiment.paper}, {experiment.place}. {experiment.protocol}"]
+    parts = [f"## {experiment.name}", f"{experiment.paper}, {experiment.place.rstrip('.')}. {experiment.protocol}"]
     if experiment.unavailable:
         parts.append(f"Not available: {experiment.unavailable}.")
     if experiment.differs:
         parts.append(experiment.differs)
-    if few := explain_few_runs(experiment):
+    if few := explain_few_runs(experiment, None if result is None else result.runs):
         parts.append(few)
     if experiment.dependence:
         parts.append(f"{experiment.dependence}: the runs are not independent.")
@@ -157,7 +152,7 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
             parts.append(f"The first runs were repeated with later code on {result.confirmed}: the same figures.")
         seed = "fixed splits" if result.seed is None else f"seed {result.seed}"
         parts.append(
-            f"{result.runs} runs, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
+            f"{count(result.runs)}, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
             f"{result.finished}, invariance {result.version}, {result.machine}. "
             f"Stored in `results/{experiment.name}.json`. Command: `{command_of(result)}`"
         )

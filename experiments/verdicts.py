@@ -143,11 +143,14 @@ def _judge_level(lead: Interval) -> str:
 
 
 def summarize(tables: Sequence[Table], claims: Sequence[Claim], has_independent_runs: bool = True) -> str:
-    """How many of the paper's figures and claims have each verdict, in words."""
+    """How many of the paper's figures and claims, and of claims of ours, have each verdict, in words."""
     of_figures = [judge_figure(outcome, table) for table in tables for outcome in table.outcomes]
-    of_claims = [judge_claim(claim, tables, has_independent_runs)[0] for claim in claims]
+    of_claims, of_ours = (
+        [judge_claim(claim, tables, has_independent_runs)[0] for claim in claims if claim.is_papers == is_papers]
+        for is_papers in (True, False)
+    )
     parts = []
-    for kind, verdicts in (("figures", of_figures), ("claims", of_claims)):
+    for kind, verdicts in (("figures", of_figures), ("claims", of_claims), ("claims of ours", of_ours)):
         counts = Counter(verdict for verdict in verdicts if verdict is not None)
         if counts:
             parts.append(f"{kind}: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]))

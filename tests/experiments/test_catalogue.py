@@ -53,11 +53,36 @@ def test_missing_data_is_the_verdict_where_a_data_set_is_not_here(monkeypatch, t
     assert verdict_on(EXPERIMENTS["horses"], None) == "data missing: inria_horses"
 
 
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr("experiments.experiment.find_spec", lambda name: None)
-    monkeypatch.setattr("experiments.reproduction_page.missing_data", lambda experiment: [])
-    assert verdict_on(EXPERIMENTS["isbi_unet"], None) == "not run: needs torch"
-    assert verdict_on(EXPERIMENTS["isbi_few"], None) == "not run"
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_packages_and_minutes_are_named_whatever_is_installed(is_installed, monkeypatch):
+    monkeypatch.setattr("experiments.experiment.find_spec", lambda name: name if is_installed else None)
+    monkeypatch.setattr("experiments.experiment.missing_data", lambda experiment: [])
+    assert verdict_on(EXPERIMENTS["isbi_unet"], None) == (
+        "not run: needs torch, and 1 run would take about 10 min on two cores"
+    )
+    assert verdict_on(EXPERIMENTS["isbi_few"], None) == "not run: 2 runs would take about 4 min on two cores"
+
+
+def test_the_page_says_why_a_result_has_fewer_runs_than_the_paper_or_the_default():
+    result = results.perform(SMALL)
+    runs = {"low_rank_30": 10, "isbi_patches": 1, "yale_faces": 50, "graz02": 10, "flowers17": 3, "all_methods": 2}
+    stored = {name: result._replace(name=name, runs=n) for name, n in runs.items()}
+    sections = dict(section.split("\n", 1) for section in page_text(stored, images={}).split("\n## ")[1:])
+    expected = {
+        "low_rank_30": "\n10 runs, where the paper has 50 and the default is 20: a run takes about 0.8 min",
+        "isbi_patches": "\n1 run, where a verdict on a claim needs 5 and the default is 3: a run takes about 4 min",
+        "flowers17": "\nBy default 3 runs, where the paper has 20 and a verdict on a claim needs 5: the flowers come",
+        "all_methods": "\n2 runs, where a verdict on a claim needs 5 and the default is 5: a run takes about 2.6 min",
+    }
+    assert {name: text in sections[name] for name, text in expected.items()} == dict.fromkeys(expected, True)
+    assert not [name for name in ("yale_faces", "graz02") if ", where " in sections[name]]
+    assert "\n1 run, seed 0, " in sections["isbi_patches"]
+
+
+def test_no_experiment_is_left_out_without_a_reason():
+    page = page_text({}, images={})
+    sections = dict(section.split("\n", 1) for section in page.split("\n## ")[1:])
+    assert [name for name in EXPERIMENTS if not re.search(r"\*\*(not run|data missing): .+\*\*", sections[name])] == []
 
 
 def test_the_page_says_why_there_are_few_runs_and_why_they_are_not_independent():
@@ -78,6 +103,12 @@ def test_the_page_says_why_there_are_few_runs_and_why_they_are_not_independent()
 def test_settings_that_were_chosen_on_the_tested_images_are_admitted():
     assert "Our settings were chosen on splits of other seeds" in EXPERIMENTS["yale_faces"].differs
     assert "the same 165 images" in EXPERIMENTS["yale_faces"].differs
+    assert "test images are among them" in EXPERIMENTS["tangent_faces"].differs
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith(("isbi", "scribbles"))])
+def test_a_threshold_that_is_chosen_on_the_test_labels_is_admitted(name):
+    assert "at the threshold that is best on the test labels" in EXPERIMENTS[name].differs
 
 
 DEFAULT_RUNS = {

@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 
 from experiments import figures
 from experiments.catalogue import EXPERIMENTS
-from experiments.figures import BLOCK, PAGES, ROOT, block_of, measured, read_results, rewrite
+from experiments.figures import BLOCK, OUTDATED, PAGES, ROOT, block_of, measured, read_results, rewrite
 from experiments.outcome import Found, Outcome, Table
 from experiments.quotations import QUOTATIONS, Quotation
 from experiments.results import Result, fingerprint
@@ -247,6 +247,22 @@ def test_results_of_earlier_code_are_marked_in_every_table(monkeypatch):
         assert "`, outdated |" in write(results)
         assert "outdated" not in write(new)
     assert "the experiment or the library has changed since the run" in rewrite(text, results, README)
+
+
+def test_claims_of_ours_are_not_called_the_papers(monkeypatch):
+    claim = EXPERIMENTS["yale_faces"].claims[0]._replace(first="ours", second="strong")
+    claims = (claim, claim._replace(sentence="we say so", is_papers=False))
+    monkeypatch.setattr(figures, "EXPERIMENTS", {"yale_faces": EXPERIMENTS["yale_faces"]._replace(claims=claims)})
+    for papers, named in ((("Laptev15",), claim.sentence), (("Laptev15", "Varma07"), f"{claim.sentence} [Laptev15]")):
+        rows = figures.claims(made(), README, papers).splitlines()[2:]
+        assert [row.strip("| ").split(" | ")[0] for row in rows] == [named, "we say so [ours]"]
+
+
+def test_counts_say_how_many_results_are_of_earlier_code():
+    results = made()
+    current = fingerprint(EXPERIMENTS["yale_faces"], 5, 3, False)
+    assert figures.counts(results).endswith("Counted among them are 1 of 1 stored results that are outdated.")
+    assert OUTDATED not in figures.counts({"yale_faces": results["yale_faces"]._replace(fingerprint=current)})
 
 
 def test_few_runs_or_a_lead_within_chance_are_undecided():

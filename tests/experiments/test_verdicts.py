@@ -156,6 +156,13 @@ def test_the_summary_counts_every_verdict():
     assert summarize([Table("t", "lower", leads)], [CLAIM], has_independent_runs=False).endswith("claims: 1 undecided")
 
 
+def test_claims_of_ours_are_not_counted_as_the_papers():
+    leads = [outcome(np.arange(5.0) - 1, None, "a"), outcome(np.arange(5.0), None, "b")]
+    claims = [CLAIM, CLAIM._replace(is_papers=False), CLAIM._replace(first="b", second="a", is_papers=False)]
+    assert summarize([Table("t", "lower", leads)], claims[1:]) == "claims of ours: 1 reached, 1 not reached"
+    assert summarize([Table("t", "lower", leads)], claims).startswith("claims: 1 reached; claims of ours: ")
+
+
 def test_the_page_states_the_numbers_of_the_rule():
     words = ("within 1 point", "at least two runs", "reached once", "at least 5 runs", "95 % interval", "t-test at 5 %")
     assert [some for some in words if some not in RULE] == []

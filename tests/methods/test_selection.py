@@ -84,8 +84,11 @@ def test_choosing_and_fitting_end_in_time(side, n_images, budget, world):
     begun = world.now
     selected = select_method(*task(n_images, side, n_classes=2), budget=budget)
     total = world.now - begun + world.seconds_to_fit(selected.method, n_images)
-    assert total <= 1.1 * budget or selected.basis in (Basis.FASTEST_TO_FIT, Basis.FAR_AHEAD)
-    assert total <= 1.5 * budget or n_images == 3000
+    if (n_images, budget) == (3000, 20):  # fitting alone takes three quarters of it, and trials come before
+        assert selected.basis == Basis.FASTEST_TO_FIT
+        assert total <= 1.6 * budget
+    else:
+        assert total <= 1.1 * budget
 
 
 def test_ten_thousand_images_are_not_all_tried_on_every_method(world):

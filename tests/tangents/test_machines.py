@@ -22,6 +22,7 @@ MACHINES = {
     "sum": TangentSVC(
         TangentVectorKernel(Rotations(3, limit=15), form="sum", method="difference"), psd_correction="clip"
     ),
+    "sum, widths tied": TangentSVC(TangentVectorKernel(Rotations(3, limit=15), form="sum", gamma_w="sigma")),
     "distribution": TangentSVC(TangentVectorKernel(form="distribution"), class_weight="balanced"),
     "jittered": JitteredSVC(SIDEWAYS),
     "jittered over tangents": JitteredSVC(SIDEWAYS, TangentDistance(Rotations()), psd_correction="clip"),

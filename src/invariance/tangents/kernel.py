@@ -111,15 +111,14 @@ class TangentVectorKernel(LearnedKernel):
     def check_loaded(self) -> None:
         """Raise ValueError if parameters and widths, read from a file, are not those of a kernel."""
         width = loaded.number(1e-12, 1e12)
-        given = loaded.either(loaded.one_of("auto", "median"), width)
         loaded.check_values(
             self,
             transformations=loaded.optional(loaded.instance(TransformationSet)),
             form=loaded.one_of(*FORMS),
             sides=loaded.one_of("one", "two"),
-            sigma=given,
-            gamma_w=given,
-            gamma_r=given,
+            sigma=loaded.either(loaded.one_of("auto", "median"), width),
+            gamma_w=loaded.either(loaded.one_of("auto", "sigma"), width),
+            gamma_r=loaded.either(loaded.one_of("auto"), width),
             eta=loaded.number(0, 1e6),
             rho=loaded.number(1e-6, 1e6),
             blur=loaded.either(loaded.one_of("auto"), loaded.number(0, 1000)),
