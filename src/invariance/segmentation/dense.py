@@ -87,7 +87,8 @@ def predict_part(
     The tiles are those of the whole image. Only those that the part depends on are read and computed: rounds before the
     last one also in the tiles within reach.
     """
-    all_tiles = list(tiles(*image.shape[:2], tile_side(image, TILE_SIDE)))
+    height, width, _ = image.shape
+    all_tiles = list(tiles(height, width, tile_side(image, TILE_SIDE)))
     windows = [cover([tile for tile in all_tiles if tile.meets(part)])]
     for _ in estimators[1:]:
         windows.insert(0, cover([tile for tile in all_tiles if tile.meets(windows[0].grow(REACH))]))

@@ -1,0 +1,92 @@
+"""What a volume is: sections of one size along further axes, any part of which can be read by itself."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+
+class VolumeError(ValueError):
+    """A file or folder that cannot be read as a volume."""
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """Sections of an image file, a folder or a Zarr store, read when they are needed. Made by `open_volume`.
+
+    Attributes
+    ----------
+    path : Path
+        The file, folder or store.
+    axes : str
+        The axes without channels: "yx" for one image, "zyx" for a stack, "tzyx" for stacks over time.
+    shape : tuple of int
+        Their lengths.
+    n_channels : int or None
+        The number of channels; None if the sections have no axis for them.
+    dtype : dtype
+    pixel_size : tuple of float
+        Distance of neighbouring pixels along every axis, in its unit.
+    units : tuple of (str or None)
+        The unit of every axis, by its name in OME: "nanometer".
+    level : int
+        The resolution level; 0 is full resolution.
+    channel : int or None
+        The one channel that is read; None reads all.
+    identity : str
+        Changes when the pixels may have changed: sizes and times of files, or the metadata of a store.
+    """
+
+    path: Path
+    axes: str
+    shape: tuple[int, ...]
+    n_channels: int | None
+    dtype: np.dtype
+    pixel_size: tuple[float, ...]
+    units: tuple[str | None, ...]
+    level: int
+    channel: int | None
+    identity: str
+    _read: Callable[[tuple[int, ...], slice, slice], np.ndarray] = field(repr=False)
+
+    @property
+    def section_shape(self) -> tuple[int, ...]:
+        """The shape of a section, (h, w) or (h, w, c)."""
+        return self.shape[-2:] if self.n_channels is None else (*self.shape[-2:], self.n_channels)
+
+    def indices(self) -> Iterator[tuple[int, ...]]:
+        """Yield the index of every section along the axes before y."""
+        return product(*map(range, self.shape[:-2]))
+
+    def section(self, index: tuple[int, ...]) -> "Section":
+        """Return a section, of which only what is sliced is read."""
+        return Section(self, index)
+
+    def __reduce__(self):
+        from invariance.volumes.opening import open_volume
+
+        return open_volume, (self.path, self.level, self.channel)  # another process opens the file by itself
+
+
+class Section:
+    """One section of a volume, (h, w) or (h, w, c), as an array that is read in parts."""
+
+    def __init__(self, volume: Volume, index: tuple[int, ...]):
+        self._volume, self._index = volume, index
+        self.shape, self.dtype = volume.section_shape, volume.dtype
+
+    def __getitem__(self, place: tuple[slice, slice]) -> np.ndarray:
+        rows, cols = place
+        return self._volume._read(self._index, rows, cols)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.array(self[:, :], dtype)
+
+
+def identify(path: Path) -> str:
+    """Return the name, size and time of a file, as far as they show that it has changed."""
+    status = os.stat(path)
+    return f"{path.name} {status.st_size} {status.st_mtime_ns}"
