@@ -88,6 +88,8 @@ FIGURE = Kind("figure", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), _is_figure)
 
 # The files that the running command has claimed, with what was there before.
 _claimed: dict[Path, tuple[int, int] | None] = {}
+# The stores of volumes that it has claimed: they are written in blocks, over several runs if need be.
+_stores: list[Path] = []
 
 
 def claim_file(path: Path, kind: Kind, overwrite: bool = False, reads: Iterable[Path | None] = ()) -> Path:
@@ -161,13 +163,28 @@ def check_folder(folder: Path) -> None:
         )
 
 
+def claim_store(path: Path, reads: Iterable[Path | None] = ()) -> None:
+    """Claim the store of a volume, or raise an error if it is, holds or lies in something that is read."""
+    _check_name(path)
+    check_folder(path)
+    place = Path(os.path.realpath(path))
+    for read in filter(None, reads):
+        other = Path(os.path.realpath(read))
+        if place == other or place in other.parents or other in place.parents:
+            raise ValueError(f"cannot write '{path}': '{read}' is read by this command. Name another result.")
+    _stores.append(path)
+
+
 def forget_claims() -> None:
     """Begin a command."""
     _claimed.clear()
+    _stores.clear()
 
 
 def describe_kept() -> str:
     """Say in a sentence which of the claimed files the command has written, after it was interrupted."""
+    if _stores:
+        return f"the finished blocks of '{_stores[0]}' are kept. Run the same command again to go on."
     written = [path for path, before in _claimed.items() if _identity(path) not in (None, before)]
     if not written:
         existed = [path for path, before in _claimed.items() if before is not None]

@@ -9,7 +9,7 @@ import typer
 
 from invariance.cli.console import say
 from invariance.cli.options import JobsOption, Scale, ScaleOption, list_files, report_skipped
-from invariance.cli.output import OverwriteOption, check_folder, claim_files
+from invariance.cli.output import OverwriteOption, check_folder, claim_files, claim_store
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,10 @@ EXAMPLES = """Examples:
 
   invariance segment membranes.inv stack.tif -o results --probabilities
 
-  invariance segment leaves.inv photo.png other.jpg -o results --overlay"""
+  invariance segment leaves.inv photo.png other.jpg -o results --overlay
+
+  invariance segment membranes.inv volume.zarr -o labels.zarr --workers 4"""
+STORE = ".zarr"
 
 
 class Labelled(NamedTuple):
@@ -47,21 +50,61 @@ def run(
     images: Annotated[list[Path], typer.Argument(help="Images, stacks, or folders of them.")],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="The folder for the results, named as the images; created if missing."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder for the results, named as the images; created if missing. If its name ends in .zarr, one "
+            "volume is written as OME-Zarr, in blocks; after an interruption, the same command goes on.",
+        ),
     ],
     overwrite: OverwriteOption = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also write STEM-probabilities.tif: float32, one channel per class.")
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="Also write STEM-probabilities.tif: float32, one channel per class; in a .zarr, uint8.",
+        ),
     ] = False,
     overlay: Annotated[
         bool, typer.Option("--overlay", help="Also write STEM-overlay: the image with the boundaries between labels.")
     ] = False,
     scale: ScaleOption = None,
+    level: Annotated[int, typer.Option(min=0, help="Resolution level of an OME-Zarr; 0 is full resolution.")] = 0,
+    channel: Annotated[int | None, typer.Option(min=0, help="The one channel of a volume to use, from 0.")] = None,
+    roi: Annotated[
+        str | None, typer.Option(help="The region of a volume, one range per axis: 0:10,:,200:800. Default: all.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes that label blocks of a volume.")] = 1,
+    memory: Annotated[str | None, typer.Option(help="Memory of a worker, such as 4GB; blocks are made to fit.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers see the same files.")
+    ] = None,
+    ome_version: Annotated[
+        str, typer.Option(help="Version of OME-Zarr to write: 0.4, which most programs read, or 0.5.")
+    ] = "0.4",
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Delete the result of an earlier run of a volume, and begin again.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the blocks of a volume, memory and time; write nothing.")
+    ] = False,
     jobs: JobsOption = -1,
 ) -> None:
     """Label every pixel with the values of the masks; stacks keep their axes and pixel size."""
     from invariance.images import open_stack
 
+    if output.suffix == STORE:
+        from invariance.cli.volume_output import VolumeOptions, segment_volume_to
+
+        if len(images) != 1:
+            raise ValueError(f"'{output}' takes one volume; got {len(images)} paths. Name a folder for several images.")
+        claim_store(output, [model, *images])
+        options = VolumeOptions(
+            level, channel, roi, workers, memory, scheduler, probabilities, ome_version, restart, dry_run
+        )
+        segment_volume_to(_load(model, scale), images[0], output, options)
+        return
+    _refuse_volume_options(level, channel, roi, workers, memory, scheduler, restart, dry_run)
     check_folder(output)
     skipped: list[tuple[Path, str]] = []
     files = list_files(images, skipped)
@@ -77,6 +120,18 @@ def run(
             shares = _segment(open_stack(file), segmenter, results)
             listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
             say(f"{results[0].path}: {listed}")
+
+
+def _refuse_volume_options(level, channel, roi, workers, memory, scheduler, restart, dry_run) -> None:
+    """Refuse options that have no effect on images."""
+    given = {
+        "--level": level != 0, "--channel": channel is not None, "--roi": roi is not None, "--workers": workers != 1,
+        "--memory": memory is not None, "--scheduler": scheduler is not None, "--restart": restart,
+        "--dry-run": dry_run,
+    }  # fmt: skip
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(f"{name} is for volumes: name a result that ends in {STORE} with -o, or omit it.")
 
 
 @contextmanager

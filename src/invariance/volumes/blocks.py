@@ -48,14 +48,16 @@ def choose_chunks(shape: Sequence[int]) -> tuple[int, ...]:
     return (*(1 for _ in shape[:-2]), *(min(CHUNK_SIDE, length) for length in shape[-2:]))
 
 
-def choose_block(shape: Sequence[int], chunks: Sequence[int], is_whole: bool = False) -> tuple[int, ...]:
-    """Choose the shape of a block (..., y, x): of whole chunks, as large as a section or `MAX_BLOCK_SIDE`.
+def choose_block(
+    shape: Sequence[int], chunks: Sequence[int], is_whole: bool = False, max_side: int | None = None
+) -> tuple[int, ...]:
+    """Choose the shape of a block (..., y, x): of whole chunks, as large as a section or `max_side`, by default 4096.
 
     With `is_whole`, a block covers whole sections whatever their size.
     """
     sides = []
     for length, chunk in zip(shape[-2:], chunks[-2:], strict=True):
-        wanted = length if is_whole else min(length, MAX_BLOCK_SIDE)
+        wanted = length if is_whole else min(length, max_side or MAX_BLOCK_SIDE)
         n_chunks = -(-wanted // chunk) if wanted == length else max(1, wanted // chunk)
         sides.append(n_chunks * chunk)
     return (*chunks[:-2], *sides)

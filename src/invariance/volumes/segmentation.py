@@ -17,7 +17,8 @@ from invariance.models import save
 from invariance.segmentation import JungleSegmenter
 from invariance.transformations.sets import split_normalizing
 from invariance.volumes import ome
-from invariance.volumes.blocks import Grid, check_chunks, check_roi, choose_block, choose_chunks
+from invariance.volumes.blocks import MAX_BLOCK_SIDE, Grid, check_chunks, check_roi, choose_block, choose_chunks
+from invariance.volumes.memory import block_bytes
 from invariance.volumes.opening import open_volume
 from invariance.volumes.records import Records, RecordsError
 from invariance.volumes.running import Failure, InThisProcess, OnDask, Progress, Workers, run_stage
@@ -87,6 +88,7 @@ def segment_volume(
     probabilities: bool = False,
     chunks: Sequence[int] | None = None,
     version: str = "0.4",
+    max_bytes: int | None = None,
     restart: bool = False,
     n_jobs: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -116,6 +118,8 @@ def segment_volume(
         Shape of the chunks of the result; None means squares of 512 pixels of one section.
     version : {"0.4", "0.5"}, default="0.4"
         Of OME-Zarr. 0.4 is what Fiji, ilastik and QuPath read; in 0.5 a block is one shard.
+    max_bytes : int or None, default=None
+        Memory of a worker; blocks are made small enough for it. None does not limit it.
     restart : bool, default=False
         Whether to delete an unfinished or finished result and begin again.
     n_jobs : int or None, default=None
@@ -129,7 +133,7 @@ def segment_volume(
         Labels are bit for bit those of `model.predict` for whole sections.
     """
     target = Path(target)
-    plan = plan_segmentation(model, source, level, channel, roi, labels, probabilities, chunks, version)
+    plan = plan_segmentation(model, source, level, channel, roi, labels, probabilities, chunks, version, max_bytes)
     folder = _prepare_folder(target, restart)
     records = Records(folder / RECORDS, _describe_job(model, plan))
     try:
@@ -156,6 +160,7 @@ def plan_segmentation(
     probabilities: bool = False,
     chunks: Sequence[int] | None = None,
     version: str = "0.4",
+    max_bytes: int | None = None,
 ) -> Plan:
     """Check what `segment_volume` is given and plan the blocks; nothing is written. The parameters are its own."""
     if version not in ome.VERSIONS:
@@ -172,8 +177,7 @@ def plan_segmentation(
     region = check_roi(roi, volume.shape)
     shape = tuple(part.stop - part.start for part in region)
     chosen = choose_chunks(shape) if chunks is None else check_chunks(chunks, shape)
-    # What normalizes whole images needs them whole.
-    block = choose_block(shape, chosen, is_whole=split_normalizing(model._phi())[0] is not None)
+    block = _fit_block(model, shape, chosen, max_bytes)
     shapes = plan_levels(shape, min(chosen[-2:]) if min(chosen[-2:]) > 1 else max(shape[-2:]))
     dtype = label_dtype(model.classes_).name
     n_classes = len(model.classes_)
@@ -188,6 +192,22 @@ def plan_segmentation(
         measures_first=math.prod(grid.counts[-2:]) > 1 and split_normalizing(model._phi())[0] is None,
         version=version,
     )
+
+
+def _fit_block(model: JungleSegmenter, shape, chunks, max_bytes: int | None) -> tuple[int, ...]:
+    """Choose the largest block that fits into the memory of a worker."""
+    # What normalizes whole images needs them whole.
+    is_whole = split_normalizing(model._phi())[0] is not None
+    sides = [MAX_BLOCK_SIDE >> shift for shift in range(5)]
+    blocks = [choose_block(shape, chunks, is_whole, side) for side in sides]
+    fitting = [block for block in blocks if max_bytes is None or block_bytes(model, block) <= max_bytes]
+    if not fitting:
+        least = min(block_bytes(model, block) for block in blocks)
+        raise ValueError(
+            f"a block of {' x '.join(map(str, blocks[-1]))} pixels needs {least / 1e9:.2g} GB, more than the memory of "
+            f"a worker. Give it more (--memory), or choose smaller chunks."
+        )
+    return fitting[0]
 
 
 def label_dtype(classes: np.ndarray) -> np.dtype:

@@ -53,7 +53,11 @@ def open_zarr(path: Path, level: int, channel: int | None) -> Volume:
         if n_channels is not None:
             place["c"] = (channel or 0) if is_one else slice(None)
         part = np.asarray(stored.array[tuple(place[axis] for axis in stored.axes)])
-        return np.moveaxis(part, 0, -1) if part.ndim == 3 and stored.axes[-1] != "c" else part
+        return (
+            np.moveaxis(part, [axis for axis in stored.axes if axis in "cyx"].index("c"), -1)
+            if part.ndim == 3
+            else part
+        )
 
     return Volume(
         path=path,

@@ -1,0 +1,185 @@
+"""`invariance segment ... -o OUT.zarr`: a volume in blocks, on this machine or on a Dask cluster."""
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from invariance.cli.console import say, say_aside
+
+if TYPE_CHECKING:
+    from invariance.segmentation import JungleSegmenter
+    from invariance.volumes.running import Progress
+    from invariance.volumes.segmentation import Plan
+
+NEEDED = ("zarr", "dask", "distributed", "cryptography")
+UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+SAMPLE_SIDE = 512  # pixels per side of the part that is labelled to forecast the time
+LINE_SECONDS = 0.5, 30.0  # between two lines of progress, on a terminal and elsewhere
+MAX_FAILURES_SHOWN = 5
+SECONDS_TO_CONNECT = 10.0
+
+
+class VolumeOptions(NamedTuple):
+    """The options of `segment` that concern volumes, as they were given."""
+
+    level: int
+    channel: int | None
+    roi: str | None
+    workers: int
+    memory: str | None
+    scheduler: str | None
+    probabilities: bool
+    ome_version: str
+    restart: bool
+    dry_run: bool
+
+
+def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, options: VolumeOptions) -> None:
+    """Label a volume and write it as OME-Zarr; with `--dry-run`, say what would be done."""
+    check_installed()
+
+    from invariance.volumes.segmentation import plan_segmentation, segment_volume
+
+    max_bytes = None if options.memory is None else parse_bytes(options.memory)
+    roi = None if options.roi is None else parse_roi(options.roi)
+    settings: dict[str, Any] = {
+        "level": options.level, "channel": options.channel, "roi": roi, "probabilities": options.probabilities,
+        "version": options.ome_version, "max_bytes": max_bytes,
+    }  # fmt: skip
+    plan = plan_segmentation(segmenter, source, **settings)
+    if options.dry_run:
+        _describe(plan, segmenter, options)
+        return
+    with _client(options, max_bytes) as client:
+        outcome = segment_volume(
+            segmenter, source, target, client=client, restart=options.restart, on_progress=ProgressLine(), **settings
+        )
+    for failure in outcome.failures[:MAX_FAILURES_SHOWN]:
+        say_aside(f"Failed: {failure.stage}, block {failure.number}: {failure.error}")
+    if outcome.failures:
+        say_aside(
+            f"{len(outcome.failures)} of {outcome.n_blocks} blocks failed, all others are finished. "
+            f"Run the same command again to try these once more."
+        )
+        raise typer.Exit(1)
+    listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, outcome.shares, strict=True))
+    say(f"{target}: {listed}")
+
+
+def check_installed() -> None:
+    """Refuse to work on volumes without the packages that this takes."""
+    from importlib.util import find_spec
+
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"volumes need {' and '.join(missing)}. Try: pip install 'invariance[volumes]'")
+
+
+def parse_bytes(text: str) -> int:
+    """Return a number of bytes such as 4GB, 512MiB or 1000000."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in UNITS:
+        raise ValueError(f"--memory must be a number of bytes such as 4GB or 500MiB; got {text!r}.")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def parse_roi(text: str) -> list[slice]:
+    """Return the region of a text such as 0:10,:,200:800, one range per axis."""
+    ranges = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d*):(\d*)\s*|\s*(\d+)\s*", part)
+        if found is None:
+            raise ValueError(f"--roi must be one range per axis, such as 0:10,:,200:800; got {text!r}.")
+        start, stop, single = found.groups()
+        if single is not None:
+            start, stop = single, str(int(single) + 1)
+        ranges.append(slice(int(start) if start else None, int(stop) if stop else None))
+    return ranges
+
+
+@contextmanager
+def _client(options: VolumeOptions, max_bytes: int | None) -> Iterator[Any]:
+    """Connect to a scheduler, or start workers on this machine; None if one process does the work."""
+    if options.scheduler is None and options.workers == 1:
+        yield None
+        return
+    from distributed import Client, LocalCluster
+
+    if options.scheduler is not None:
+        try:
+            client = Client(options.scheduler, timeout=SECONDS_TO_CONNECT)
+        except OSError as error:
+            raise ConnectionError(
+                f"the Dask scheduler '{options.scheduler}' does not answer. Start it, or check the address."
+            ) from error
+        with client:
+            say_aside(f"Dask dashboard: {client.dashboard_link}")
+            yield client
+        return
+    # Encrypted, with keys that no other user of this machine can read: whoever reaches a scheduler can run anything.
+    with (
+        LocalCluster(
+            n_workers=options.workers,
+            threads_per_worker=1,
+            memory_limit="auto" if max_bytes is None else max_bytes,
+            security=True,
+            dashboard_address=None,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+class ProgressLine:
+    """Shows how far a job is and how long it will take, in one line that is written anew on a terminal."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._is_terminal = sys.stderr.isatty()
+
+    def __call__(self, progress: "Progress") -> None:
+        """Show a progress, unless the last one was shown a moment ago."""
+        now = time.monotonic()
+        if now - self._last < LINE_SECONDS[0 if self._is_terminal else 1]:
+            return
+        self._last = now
+        n_done = progress.n_before + progress.n_finished
+        left = progress.seconds / max(1, progress.n_finished) * (progress.n_blocks - n_done)
+        line = f"{progress.stage}: {n_done} of {progress.n_blocks} blocks, about {_duration(left)} left"
+        if self._is_terminal:
+            print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
+        else:
+            say_aside(line)
+
+
+def _describe(plan: "Plan", segmenter: "JungleSegmenter", options: VolumeOptions) -> None:
+    """Print the blocks, the memory of a worker and, from a labelled part, the expected time."""
+    from invariance.volumes.memory import block_bytes
+
+    shape, block = plan.grid.shape, plan.grid.block
+    section = plan.volume.section(tuple(part.start for part in plan.roi[:-2]))
+    rows, cols = (slice(part.start, min(part.stop, part.start + SAMPLE_SIDE)) for part in plan.roi[-2:])
+    measured = segmenter.measure(section)
+    segmenter.predict_part(section, rows, cols, measured)  # compiled now
+    started = time.perf_counter()
+    n_pixels = segmenter.predict_part(section, rows, cols, measured)[..., 0].size
+    per_pixel = (time.perf_counter() - started) / n_pixels
+    total = per_pixel * shape[-1] * shape[-2]
+    for length in shape[:-2]:
+        total *= length
+    say(f"volume: {' x '.join(map(str, shape))} ({plan.volume.axes}), {plan.volume.dtype}")
+    say(f"blocks: {plan.grid.n_blocks} of {' x '.join(map(str, block))}")
+    say(f"memory per worker: at most {block_bytes(segmenter, block) / 1e9:.1f} GB")
+    say(f"expected time: about {_duration(total / options.workers)} with {options.workers} workers of this machine")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
