@@ -12,6 +12,7 @@ from . import tangents as tangents
 from . import tradeoff as tradeoff
 from . import transformations as transformations
 from . import trees as trees
+from . import volumes as volumes
 from ._version import __version__ as __version__
 from .codebooks import BagOfFeatures as BagOfFeatures
 from .codebooks import ClusteringForest as ClusteringForest
@@ -55,3 +56,5 @@ from .transformations import check_group as check_group
 from .transformations import invariance_profile as invariance_profile
 from .transformations import normalize_illumination as normalize_illumination
 from .transformations import tangent_vectors as tangent_vectors
+from .volumes import open_volume as open_volume
+from .volumes import segment_volume as segment_volume

@@ -48,16 +48,14 @@ def open_zarr(path: Path, level: int, channel: int | None) -> Volume:
     if axes[-2:] != "yx":
         raise VolumeError(f"the axes of '{path}' are {stored.axes}; y and x must be the last ones besides channels.")
 
+    channel_place = "".join(axis for axis in stored.axes if axis in "cyx").find("c")
+
     def read(index: tuple[int, ...], rows: slice, cols: slice) -> np.ndarray:
         place: dict[str, Any] = dict(zip(axes, (*index, rows, cols), strict=True))
         if n_channels is not None:
             place["c"] = (channel or 0) if is_one else slice(None)
         part = np.asarray(stored.array[tuple(place[axis] for axis in stored.axes)])
-        return (
-            np.moveaxis(part, [axis for axis in stored.axes if axis in "cyx"].index("c"), -1)
-            if part.ndim == 3
-            else part
-        )
+        return np.moveaxis(part, channel_place, -1) if part.ndim == 3 else part
 
     return Volume(
         path=path,
