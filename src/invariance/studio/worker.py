@@ -99,6 +99,7 @@ class Worker:
         self._action = 0
         self._errands: set[Errand] = set()
         self._stage: str | None = None
+        self.status: dict[str, Any] | None = None  # as it was sent last, for pages that are opened later
         self._thread = threading.Thread(target=self._run, name="studio-pixels", daemon=True)
         self._thread.start()
 
@@ -287,10 +288,11 @@ class Worker:
         return self._is_waiting() and self._engine.live.stage == "refined"
 
     def _tell(self, is_busy: bool, text: str, seconds: float | None = None) -> None:
-        self._send({
+        self.status = {
             "event": "status", "busy": is_busy, "text": text, "stage": self._stage if self._has_model else None,
             "version": self._engine.version, "seconds": seconds,
-        })  # fmt: skip
+        }  # fmt: skip
+        self._send(self.status)
 
 
 def to_bytes(probabilities: np.ndarray) -> bytes:

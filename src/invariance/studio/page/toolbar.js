@@ -26,9 +26,8 @@ export async function travel(app, what) {
   }
 }
 
-/** Switch the live update. */
+/** Switch the live update; the server tells all tabs, this one included. */
 export function setLive(app, on) {
-  app.store.set({ is_live: on });
   app.socket.request("live", { on }).catch(toastError);
 }
 
