@@ -91,7 +91,7 @@ class Worker:
         self._changed = threading.Condition()
         self._serial, self._done = 0, -1  # of what was asked for last, and of what was done
         self._wants_update = True  # of what was painted before
-        self._stroke_ended = 0.0
+        self._stroke_ended: float | None = None  # None before the first of this session
         self._is_live = True
         self._is_closed = False
         self._has_model = False
@@ -213,7 +213,7 @@ class Worker:
             self._slow_down(errand)
         self._predict(errand)
         self._stage = stage  # whatever the tiles were predicted by: views of slides stay with the instant model
-        self._tell(False, "", time.monotonic() - started if wants_update else None)
+        self._tell(False, "", time.monotonic() - started if wants_update and started is not None else None)
         self._slow_down(errand)
         version = self._engine.version
         if self._scored != version:
