@@ -124,7 +124,7 @@ async function mountOnce(file, root, complaint) {
 }
 
 function mountModes() {
-  const tabs = [["pixels", "Pixels", "Paint labels on images"], ["images", "Images", "Label whole images"]].map(([mode, text, title]) =>
+  const tabs = [["pixels", "Paint pixels", "Paint on images; the rest is predicted"], ["images", "Sort images", "Give whole images a class; the rest is predicted"]].map(([mode, text, title]) =>
     h("button", { type: "button", role: "tab", id: `mode-${mode}`, "aria-controls": `${mode.slice(0, -1)}-mode`, title, text,
       on: { click: () => setMode(mode) } }));
   byId("modes").append(...tabs);
