@@ -25,8 +25,8 @@ def paint_until_killed(server, rng, history, seconds, lost):
     """Paint, undo and redo; `history` is what was acknowledged: strokes, and how many are not undone.
 
     First sends two strokes again, as a page that got no reply does: the last that was acknowledged, and what was sent
-    last before the kill before, `lost`, with whether it was saved then. Returns what was sent last, which may or may not
-    have happened.
+    last before the kill before, `lost`, with whether it was saved then. Returns what was sent last, which may or
+    may not have happened.
     """
     client = Client(server)
     client.must("open")
