@@ -1,15 +1,17 @@
 """The studio in Chromium, driven by the mouse: latency, frames per second, memory, and sections from a few strokes.
 
-Usage, from the repository: python -m benchmarks.studio_browser [latency] [frames] [memory] [sections]
-Without a name all four parts run. A studio runs in another process. Uses the ISBI 2012 sections if available, else
+Usage, from the repository: python -m benchmarks.studio_browser [latency] [frames] [memory] [sections] [--strokes N]
+Without a name all four parts run; --strokes is for latency (default 50) and memory (default 500). A studio runs in
+another process. Uses the ISBI 2012 sections if available, else
 generated membranes; the last part needs ISBI. Beside it, `fastfilters2` and a random forest, given the labels that the
 studio wrote, if they can be imported.
 """
 
-import sys
+import argparse
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -28,6 +30,7 @@ N_WARM, N_TIMED, N_MANY = 6, 50, 500
 FIRST_SECONDS, VIEW_SECONDS, FRAMES_PER_SECOND = 0.7, 2.5, 50  # what is required on an idle machine
 N_STROKES, LENGTH = 30, 24  # of the part that labels sections
 PAUSE = 0.2  # seconds in which a person moves the mouse to the next stroke
+PRECISE = "--enable-precise-memory-info"  # without it, Chromium rounds the size of the heap and updates it rarely
 
 # Both run in the page, where the clock of the mouse and that of the frames are the same.
 WATCH_UP = (
@@ -46,7 +49,7 @@ class Painter:
     def __init__(self, folder, playwright):
         path = next(filter(None, map(shutil.which, BROWSERS)))
         self.studio = Studio(folder)
-        self.browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        self.browser = playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS, PRECISE])
         context = self.browser.new_context(viewport=VIEWPORT)
         context.add_init_script("localStorage.setItem('studio.guide.done', 'yes')")
         self.page = context.new_page()
@@ -85,6 +88,13 @@ class Painter:
         )
         return times[0], times[n_tiles - 1]
 
+    def memory(self):
+        """Megabytes: objects of JavaScript, the process of the page now, the server now and at most."""
+        heap = self.page.evaluate("() => performance.memory.usedJSHeapSize / 2 ** 20")
+        processes = self.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+        page = max((found for found in processes if found["type"] == "renderer"), key=lambda found: found["cpuTime"])
+        return heap, memory_of(SimpleNamespace(pid=page["id"]))[0], *memory_of(self.studio.process)
+
     def close(self):
         """End browser and studio."""
         self.browser.close()
@@ -110,13 +120,13 @@ def write_image(folder, image):
     cv2.imwrite(str(Path(folder) / "sections.png"), image)
 
 
-def measure_latency(playwright, image, mask, folder):
+def measure_latency(playwright, image, mask, folder, n_strokes=N_TIMED):
     """From the end of a stroke to the first changed tile, and to the last of a view of 1024 x 1024."""
     write_image(folder, image[:SIDE, :SIDE])
     painter, rng = Painter(folder, playwright), np.random.default_rng(0)
     painter.choose_width(3)
     seconds = []
-    for number, line in enumerate(draw_lines(mask[:SIDE, :SIDE], N_WARM + N_TIMED, 12, rng)):
+    for number, line in enumerate(draw_lines(mask[:SIDE, :SIDE], N_WARM + n_strokes, 12, rng)):
         version = painter.newest()
         painter.paint(*line)
         if number < 2:
@@ -163,20 +173,23 @@ def measure_frames(playwright, image, mask, folder):
     painter.close()
 
 
-def measure_memory(playwright, image, mask, folder):
+def measure_memory(playwright, image, mask, folder, n_strokes=N_MANY):
     """Memory of page and server after many strokes."""
     write_image(folder, image[:SIDE, :SIDE])
     painter, rng = Painter(folder, playwright), np.random.default_rng(2)
     painter.choose_width(3)
-    heap = "() => performance.memory.usedJSHeapSize / 2 ** 20"
-    for number, line in enumerate(draw_lines(mask[:SIDE, :SIDE], N_MANY, 12, rng)):
+    lines = draw_lines(mask[:SIDE, :SIDE], n_strokes, 12, rng)
+    for number, line in enumerate(lines):
         painter.paint(*line)
-        if number + 1 in (10, 100, N_MANY):
+        painter.page.wait_for_timeout(1000 * PAUSE)
+        if number + 1 in (10, 100, len(lines)):
+            wait_until(painter.page, "studio.state().n_unsaved === 0 && studio.isIdle()", 60)
             painter.page.wait_for_timeout(3000)
-            now, most = memory_of(painter.studio.process)
+            heap, page, now, most = painter.memory()
             print(
-                f"after {number + 1} strokes: page {painter.page.evaluate(heap):.0f} MB of objects, "
-                f"server {now:.0f} MB, at most {most:.0f} MB"
+                f"after {number + 1} strokes: page {page:.0f} MB, {heap:.0f} MB of it objects; "
+                f"server {now:.0f} MB, at most {most:.0f} MB",
+                flush=True,
             )
     painter.close()
 
@@ -238,7 +251,7 @@ def share_wrong(predicted, masks):
     return float(np.mean((predicted[18:24] == 2) != masks[18:24].astype(bool)))
 
 
-def main(parts):
+def main(parts, n_strokes=None):
     images, masks = load_sections()
     image, mask = tile_sections(images, LARGE_SIDE), tile_sections(masks, LARGE_SIDE).astype(int)
     image = image if image.dtype == np.uint8 else np.round(255 * np.clip(image, 0, 1)).astype(np.uint8)
@@ -248,8 +261,13 @@ def main(parts):
             if part == "sections":
                 label_sections(playwright, Path(name) / part)
             else:
-                measures[part](playwright, image, mask, Path(name) / part)
+                chosen = {"n_strokes": n_strokes} if n_strokes and part != "frames" else {}
+                measures[part](playwright, image, mask, Path(name) / part, **chosen)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help="latency, frames, memory or sections")
+    parser.add_argument("--strokes", type=int)
+    arguments = parser.parse_args()
+    main(arguments.parts, arguments.strokes)

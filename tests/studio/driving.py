@@ -133,10 +133,10 @@ class Client:
             if is_wanted(kind, message):
                 return message
 
-    def stroke(self, image, points, number, radius=3.0, page=0, layer="labels", tool="brush"):
+    def stroke(self, image, points, number, radius=3.0, page=0, layer="labels", tool="brush", **fields):
         return self.do(
             "stroke", image=image, page=page, layer=layer, tool=tool, **{"class": number}, radius=radius,
-            points=np.asarray(points, float).ravel().tolist(),
+            points=np.asarray(points, float).ravel().tolist(), **fields,
         )  # fmt: skip
 
     def labels(self, image, page=0, layer="labels", shape=(300, 300)):

@@ -1,4 +1,7 @@
-"""Kill a studio while it is painted on: no acknowledged stroke is lost. Usage: python -m tests.studio.kills [NUMBER]"""
+"""Kill a studio while it is painted on: no acknowledged stroke is lost, and none that is sent again is there twice.
+
+Usage: python -m tests.studio.kills [NUMBER]
+"""
 
 import sys
 import tempfile
@@ -18,13 +21,22 @@ from tests.studio.driving import Client, Server, write_images
 SHAPE = (300, 300)
 
 
-def paint_until_killed(server, rng, history, seconds):
+def paint_until_killed(server, rng, history, seconds, lost):
     """Paint, undo and redo; `history` is what was acknowledged: strokes, and how many are not undone.
 
-    Returns what was sent last, which may or may not have happened.
+    First sends two strokes again, as a page that got no reply does: the last that was acknowledged, and what was sent
+    last before the kill before, `lost`, with whether it was saved then. Returns what was sent last, which may or
+    may not have happened.
     """
     client = Client(server)
     client.must("open")
+    for fields in history[0][-1:]:
+        assert client.must("stroke", **fields)["is_repeated"]
+    asked, was_saved = lost
+    if asked is not None and asked[0] == ("stroke",):
+        assert client.must("stroke", **asked[1])["is_repeated"] == was_saved
+        if not was_saved:
+            follow(history, asked)
     client.must("view", image=1, page=0, top=0, left=0, bottom=300, right=300, step=1)
     killer = threading.Timer(seconds, server.process.kill)
     killer.start()
@@ -51,7 +63,8 @@ def choose(rng, history):
         return ("redo",), {}
     points = np.round(rng.uniform(0, 299, (3, 2)) * 8) / 8
     fields = {"image": int(rng.integers(1, 3)), "class": int(rng.integers(0, 3)), "radius": 6.0}
-    return ("stroke",), fields | {"page": 0, "layer": "labels", "tool": "brush", "points": points.ravel().tolist()}
+    fields |= {"page": 0, "layer": "labels", "tool": "brush", "points": points.ravel().tolist()}
+    return ("stroke",), fields | {"stroke_id": rng.bytes(16).hex()}
 
 
 def follow(history, asked):
@@ -95,29 +108,33 @@ def is_same(found, history):
     return counts == (history[1], len(history[0])) and all(np.array_equal(labels[key], expected[key]) for key in labels)
 
 
-def kill(folder, rng, history, seconds):
-    """Start a studio, paint, kill it, and compare; `history` is what is there afterwards."""
+def kill(folder, rng, history, seconds, lost):
+    """Start a studio, paint, kill it, and compare; `history` is what is there afterwards.
+
+    Returns what was sent last, and whether it was saved.
+    """
     with Server(folder) as server:
-        asked = paint_until_killed(server, rng, history, seconds)
+        asked = paint_until_killed(server, rng, history, seconds, lost)
     found = read(folder)
     if is_same(found, history):
-        return "the last request was not saved"
+        return asked, False
     if asked is not None:
         follow(history, asked)
         if is_same(found, history):
-            return "the last request was saved"
+            return asked, True
     raise AssertionError("an acknowledged stroke was lost, or something else was saved")
 
 
 def run(n_kills, folder, seed=0):
     """Kill a studio several times, each time with the project of the time before."""
     rng = np.random.default_rng(seed)
-    history = [[], 0]
+    history, lost = [[], 0], (None, False)
     for number in range(n_kills):
         started = time.monotonic()
-        what = kill(folder, rng, history, float(rng.uniform(0.05, 2.0)))
+        lost = kill(folder, rng, history, float(rng.uniform(0.05, 2.0)), lost)
         seconds = time.monotonic() - started
-        yield f"kill {number + 1}: {history[1]} of {len(history[0])} actions, {what}, {seconds:.1f} s"
+        what = "saved" if lost[1] else "not saved"
+        yield f"kill {number + 1}: {history[1]} of {len(history[0])} actions, the last was {what}, {seconds:.1f} s"
 
 
 if __name__ == "__main__":

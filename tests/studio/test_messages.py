@@ -73,6 +73,7 @@ def fuzzed(rng):
         "job": 1,
         "images": [2],
         "id": 1,
+        "stroke_id": rng.bytes(8).hex(),  # a new one, or the stroke would not be painted
     }
     message = {"id": 5, "do": do} | {name: good.get(name, "x") for name in REQUESTS[do]}
     for _ in range(rng.integers(1, 4)):
@@ -177,7 +178,11 @@ class TestMessages:
                     n_sent += 1
                     line.send_text('{"id": 777, "do": "nothing at all"}')
                     while True:
-                        message = json.loads(line.receive_text())
+                        received = line.receive()
+                        if received.get("text") is None:
+                            assert received["type"] == "websocket.send"  # a tile that a stroke has changed
+                            continue
+                        message = json.loads(received["text"])
                         n_refused += message.get("ok") is False
                         assert "defect" not in message.get("error", "")
                         if message.get("reply") == 777:

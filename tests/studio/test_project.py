@@ -62,6 +62,28 @@ class TestHistory:
         project.undo()
         assert project.add_action("pixels", "brush") > first[-1]
 
+    def test_the_id_of_a_stroke_is_known_after_its_action_was_replaced(self, folder):
+        project = Project(folder)
+        first = project.add_action("pixels", "brush", "first")
+        project.undo()
+        second = project.add_action("pixels", "brush", "second")
+        project.close()
+        project = Project(folder)
+        assert [project.find_received(name) for name in ("first", "second", "third")] == [first, second, None]
+        assert [action.seq for action in project.actions("pixels")] == [second]
+        project.close()
+
+    def test_a_project_from_before_strokes_had_ids(self, folder):
+        Project(folder).close()
+        with sqlite3.connect(folder / "invariance-studio" / FILE) as file:
+            file.execute("DROP TABLE received")
+        file.close()
+        project = Project(folder)
+        assert project.find_received("first") is None
+        seq = project.add_action("pixels", "brush", "first")
+        assert project.find_received("first") == seq
+        project.close()
+
     def test_what_fails_changes_nothing(self, project):
         with pytest.raises(ProjectError):
             project.add_action("pixels", "brush", no_such_column=1)

@@ -108,6 +108,33 @@ class TestPainting:
         assert client.labels(image).any()
         client.must("undo")
 
+    def test_a_stroke_that_is_sent_again_is_acknowledged_but_not_added(self, client):
+        image = find(client, "image1.png")
+        first = client.stroke(image, [[9, 9]], 1, stroke_id="again")
+        again = client.stroke(image, [[9, 9]], 1, stroke_id="again")
+        assert (first["is_repeated"], again["is_repeated"]) == (False, True)
+        assert again["action"] == first["action"]
+        client.must("undo")
+        assert not client.labels(image).any()
+        assert client.stroke(image, [[9, 9]], 1, stroke_id="again")["is_repeated"]  # nor does it come back
+        assert not client.labels(image).any()
+
+    def test_live_is_the_same_in_all_tabs(self, server, client):
+        other = Client(server)
+        assert other.must("open")["is_live"]
+        for is_live in (False, True):
+            client.must("live", on=is_live)
+            event = other.wait(lambda kind, message: kind == "event" and message["event"] == "live")
+            assert event["is_live"] == is_live
+            assert client.must("open")["is_live"] == is_live
+        other.close()
+
+    def test_a_tab_that_is_opened_later_is_told_the_status(self, server, client):
+        other = Client(server)
+        other.must("open")
+        assert any(event["event"] == "status" for event in other.events)
+        other.close()
+
     def test_scores_suggestions_and_a_refined_model_follow(self, client):
         image = find(client, "image0.png")
         client.must("view", image=image, page=0, top=0, left=0, bottom=300, right=300, step=1)

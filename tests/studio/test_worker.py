@@ -164,5 +164,6 @@ def test_a_refined_model_that_nobody_sees_is_announced_once(opened, view):
         assert changed.wait_for(lambda: events and events[-1]["stage"] == "refined", 300)
         n_events = len(events)
         assert not changed.wait_for(lambda: len(events) > n_events + 1, 1.0)
+    assert {event["seconds"] for event in events} == {None}  # these strokes ended before the worker began
     worker.close()
     engine.close()

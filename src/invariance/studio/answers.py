@@ -13,17 +13,19 @@ Answer = Callable[[Studio, int, dict[str, Any]], dict[str, Any]]
 def open_studio(studio: Studio, connection: int, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the state; what else was sent to pages before follows as events."""
     outbox = studio.outbox(connection)
-    for event in [*studio.jobs.events(), studio.pixels.scores(), studio.images.predictions()]:
+    shown = (studio.pixels.status(), studio.pixels.scores(), studio.images.predictions())
+    for event in [*studio.jobs.events(), *shown]:
         if event is not None:
             outbox.say(event)
     return {**studio.state(), "connection": connection}
 
 
 def stroke(studio: Studio, connection: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Paint a stroke."""
+    """Paint a stroke; one that came before, but whose reply was lost, is acknowledged only."""
     key = PageKey(fields["image"], fields["page"], fields["layer"])
-    how = fields["tool"], fields["class"], fields["radius"], fields["points"]
-    return {"action": studio.pixels.stroke(key, *how, origin=connection)}
+    how = fields["tool"], fields["class"], fields["radius"], fields["points"], fields["stroke_id"]
+    step = studio.pixels.stroke(key, *how, origin=connection)
+    return {"action": step.seq, "is_repeated": step.is_repeated}
 
 
 def travel(is_undo: bool) -> Answer:
@@ -92,8 +94,9 @@ def view(studio: Studio, connection: int, fields: dict[str, Any]) -> dict[str, A
 
 
 def live(studio: Studio, connection: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Switch learning after every stroke on or off."""
+    """Switch learning after every stroke on or off, for all pages."""
     studio.pixels.set_live(fields["on"])
+    studio.send({"event": "live", "is_live": studio.pixels.is_live})
     return {}
 
 

@@ -19,6 +19,7 @@ MAX_COORDINATE = 10_000_000.0
 MAX_RADIUS = 500.0
 MAX_VIEW_SIDE = 8192  # predicted pixels per side
 MAX_STEP = 1024
+MAX_STROKE_ID = 40  # characters; a UUID has 36
 MAX_JSON = 20_000  # characters of a setting or of the fields of a job
 MODES, LAYERS, TOOLS = ("pixels", "images"), ("labels", "final"), ("brush", "fill")
 SWITCHES = ("rotations", "reflections", "scales", "light")
@@ -226,6 +227,7 @@ REQUESTS: dict[str, dict[str, Field]] = {
     "stroke": {
         "image": _IMAGE, "page": _PAGE, "layer": _LAYER, "tool": Field(choice(*TOOLS)), "class": _NUMBER,
         "radius": Field(number(0, MAX_RADIUS), True, 0.5), "points": Field(points),
+        "stroke_id": Field(text(MAX_STROKE_ID), True),
     },
     "undo": {},
     "redo": {},

@@ -31,11 +31,22 @@ class EngineStroke(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an action did."""
+    """What an action did.
+
+    Attributes
+    ----------
+    seq : int
+        The number of the action.
+    changes : list of Change
+    strokes : list of EngineStroke
+    is_repeated : bool
+        Whether the stroke had come before, so that nothing was done this time.
+    """
 
     seq: int
     changes: list[Change]
     strokes: list[EngineStroke]
+    is_repeated: bool = False
 
 
 class Painting:
@@ -77,16 +88,21 @@ class Painting:
 
     # ------------------------------------------------------------ new actions
 
-    def stroke(self, key: PageKey, tool: str, number: int, radius: float, points: np.ndarray) -> Step:
-        """Paint a stroke; it is on the disk when this returns."""
+    def stroke(
+        self, key: PageKey, tool: str, number: int, radius: float, points: np.ndarray, stroke_id: str | None = None
+    ) -> Step:
+        """Paint a stroke; it is on the disk when this returns. One whose id came before is not painted again."""
         with self._lock:
+            seq = None if stroke_id is None else self._project.find_received(stroke_id)
+            if seq is not None:
+                return Step(seq, [], [], is_repeated=True)
             shape = self._sources.find(key.image, key.page).shape
             self._check_paintable(key, number)
             draft = Action(0, "pixels", tool, *key, number, radius, points.astype("<f8").tobytes(), self._locks())
             rows, _ = self._pixels(draft, shape)
             if len(rows) == 0:
                 raise ValueError("nothing was painted: all pixels are outside of the image or of a locked class.")
-            return self._commit(draft)
+            return self._commit(draft, stroke_id)
 
     def paint_mask(self, key: PageKey, mask: np.ndarray) -> Step:
         """Paint the pixels of a mask (h, w) that are not 0, as one action."""
@@ -123,9 +139,9 @@ class Painting:
 
     # ------------------------------------------------------------ inside
 
-    def _commit(self, draft: Action) -> Step:
+    def _commit(self, draft: Action, stroke_id: str | None = None) -> Step:
         fields = {key: value for key, value in draft._asdict().items() if key not in ("seq", "mode", "kind")}
-        seq = self._project.add_action(draft.mode, draft.kind, **fields)
+        seq = self._project.add_action(draft.mode, draft.kind, stroke_id, **fields)
         self._steps.append(self._apply(draft._replace(seq=seq)))
         return self._steps[-1]
 

@@ -68,10 +68,20 @@ class PixelSession:
     # ------------------------------------------------------------ painting
 
     def stroke(
-        self, key: PageKey, tool: str, number: int, radius: float, points: np.ndarray, origin: int | None = None
-    ) -> int:
-        """Paint a stroke; return the number of its action when it is on the disk."""
-        return self._painted(self.painting.stroke(key, tool, number, radius, points), origin)
+        self,
+        key: PageKey,
+        tool: str,
+        number: int,
+        radius: float,
+        points: np.ndarray,
+        stroke_id: str | None = None,
+        origin: int | None = None,
+    ) -> Step:
+        """Paint a stroke, unless its id came before; return what it did when it is on the disk."""
+        step = self.painting.stroke(key, tool, number, radius, points, stroke_id)
+        if not step.is_repeated:
+            self._painted(step, origin)
+        return step
 
     def paint_mask(
         self, image: int, page: int, mask: np.ndarray, layer: str = "labels", origin: int | None = None
@@ -132,8 +142,17 @@ class PixelSession:
         self._worker.hide(connection)
 
     def set_live(self, is_live: bool) -> None:
-        """Whether every stroke is learned from at once."""
+        """Learn from every stroke at once, or only when it is asked for."""
         self._worker.set_live(is_live)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether every stroke is learned from at once."""
+        return self._worker.is_live
+
+    def status(self) -> dict[str, Any] | None:
+        """Return the newest status of the model as an event, None if there is none."""
+        return self._worker.status
 
     def update(self) -> None:
         """Learn from all strokes once."""

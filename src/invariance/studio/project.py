@@ -108,8 +108,11 @@ class Project:
         """Return the actions that are not undone, in their order."""
         return [_action(row) for row in self._read(f"{_ACTIONS} WHERE mode = ? AND NOT is_undone ORDER BY seq", mode)]
 
-    def add_action(self, mode: str, kind: str, **fields: Any) -> int:
-        """Append an action, instead of those that were undone; return its number when it is on the disk."""
+    def add_action(self, mode: str, kind: str, stroke_id: str | None = None, **fields: Any) -> int:
+        """Append an action, instead of those that were undone; return its number when it is on the disk.
+
+        A `stroke_id` is kept with it, for `find_received`.
+        """
         fields["more"] = json.dumps(fields.get("more", {}))
         with self._writing() as db:
             db.execute("DELETE FROM actions WHERE is_undone")
@@ -119,7 +122,14 @@ class Project:
             seq = int(cursor.lastrowid or 0)
             if kind == "remove":
                 self._mark_removed(db, seq, mode, fields["number"])
+            if stroke_id is not None:
+                db.execute("INSERT INTO received VALUES (?, ?)", (stroke_id, seq))
             return seq
+
+    def find_received(self, stroke_id: str) -> int | None:
+        """Return the number of the action that a stroke became, undone or not; None if it never came."""
+        rows = self._read("SELECT seq FROM received WHERE stroke_id = ?", stroke_id)
+        return rows[0][0] if rows else None
 
     def undo(self) -> Action | None:
         """Undo the last action and return it; None if there is none."""

@@ -106,6 +106,7 @@ class Studio:
             "can_undo": can_undo,
             "can_redo": can_redo,
             "version": self.pixels.version,
+            "is_live": self.pixels.is_live,
             "mode_hint": self._guess_mode(),
         }
 

@@ -91,7 +91,7 @@ class Worker:
         self._changed = threading.Condition()
         self._serial, self._done = 0, -1  # of what was asked for last, and of what was done
         self._wants_update = True  # of what was painted before
-        self._stroke_ended = 0.0
+        self._stroke_ended: float | None = None  # None before the first of this session
         self._is_live = True
         self._is_closed = False
         self._has_model = False
@@ -99,6 +99,7 @@ class Worker:
         self._action = 0
         self._errands: set[Errand] = set()
         self._stage: str | None = None
+        self.status: dict[str, Any] | None = None  # as it was sent last, for pages that are opened later
         self._thread = threading.Thread(target=self._run, name="studio-pixels", daemon=True)
         self._thread.start()
 
@@ -212,7 +213,7 @@ class Worker:
             self._slow_down(errand)
         self._predict(errand)
         self._stage = stage  # whatever the tiles were predicted by: views of slides stay with the instant model
-        self._tell(False, "", time.monotonic() - started if wants_update else None)
+        self._tell(False, "", time.monotonic() - started if wants_update and started is not None else None)
         self._slow_down(errand)
         version = self._engine.version
         if self._scored != version:
@@ -287,10 +288,11 @@ class Worker:
         return self._is_waiting() and self._engine.live.stage == "refined"
 
     def _tell(self, is_busy: bool, text: str, seconds: float | None = None) -> None:
-        self._send({
+        self.status = {
             "event": "status", "busy": is_busy, "text": text, "stage": self._stage if self._has_model else None,
             "version": self._engine.version, "seconds": seconds,
-        })  # fmt: skip
+        }  # fmt: skip
+        self._send(self.status)
 
 
 def to_bytes(probabilities: np.ndarray) -> bytes:

@@ -122,13 +122,15 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
     """Return a function that opens a page in a fresh profile; complaints of pages fail the last test of the file."""
     contexts, complaints = [], []
 
-    def open_one(studio: Studio, context: Any = None, is_fresh: bool = False, **options: Any) -> Any:
+    def open_one(studio: Studio, context: Any = None, is_fresh: bool = False, before: str = "", **options: Any) -> Any:
         if context is None:
             context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
             contexts.append(context)
             if not is_fresh:
                 context.add_init_script("localStorage.setItem('studio.guide.done', 'yes')")
         page = context.new_page()
+        if before:
+            page.add_init_script(before)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(studio.address)

@@ -1,6 +1,6 @@
 """The controls of the page: classes, layers, contrast, keyboard, first steps, final masks, and what is read aloud."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +23,16 @@ def page(studio: Studio, open_page: Callable[..., Any]) -> Any:
     return open_page(studio)
 
 
+@pytest.fixture
+def still(page: Any) -> Iterator[Any]:
+    """The page while strokes are not learned from: for tests that are not about predictions."""
+    page.keyboard.press("l")
+    wait_until(page, "!studio.state().is_live")
+    yield page
+    page.keyboard.press("l")
+    wait_until(page, "studio.state().is_live")
+
+
 def names(page: Any) -> list[str]:
     """Return the names of the classes."""
     return [item["name"] for item in state(page)["classes"]["pixels"]]
@@ -30,19 +40,22 @@ def names(page: Any) -> list[str]:
 
 def test_first_steps_tick_themselves_off(studio: Studio, open_page: Callable[..., Any]) -> None:
     page = open_page(studio, is_fresh=True)  # the first test of this file: nothing is painted yet
+    assert page.locator(".guide li.is-now").count() == 1
     guide = page.locator(".guide")
     assert guide.locator("li").count() == 3
     assert guide.locator("li.is-done").count() == 0
     drag(page, (30, 300), (30, 340))
     wait_until(page, "document.querySelectorAll('.guide li.is-done').length === 1")
-    page.keyboard.press("2")
+    page.locator(".guide .chip").nth(1).click()  # the guide itself leads to the second class
+    assert state(page)["class_number"] == 2
     drag(page, (60, 300), (60, 340))
-    wait_until(page, "document.querySelectorAll('.guide li.is-done').length === 3")
+    wait_until(page, "document.querySelectorAll('.guide li.is-done').length === 3", 120)
     page.click(".guide .button.primary")
     assert guide.count() == 0
 
 
-def test_classes_are_added_renamed_recoloured_and_removed(page: Any) -> None:
+def test_classes_are_added_renamed_recoloured_and_removed(still: Any) -> None:
+    page = still
     page.keyboard.press("a")
     wait_until(page, "document.querySelector('.class-field') === document.activeElement")
     page.keyboard.type("vesicle")
@@ -73,7 +86,8 @@ def test_classes_are_added_renamed_recoloured_and_removed(page: Any) -> None:
     wait_for_label(page, 200, 220, 0)
 
 
-def test_hidden_classes_are_not_shown_and_locked_ones_not_changed(page: Any) -> None:
+def test_hidden_classes_are_not_shown_and_locked_ones_not_changed(still: Any) -> None:
+    page = still
     page.keyboard.press("1")
     bare = colour_at(page, 30, 60)
     drag(page, (30, 40), (30, 80))
@@ -101,7 +115,8 @@ def test_hidden_classes_are_not_shown_and_locked_ones_not_changed(page: Any) -> 
     wait_until(page, "!studio.state().classes.pixels[0].is_hidden && !studio.state().classes.pixels[0].is_locked")
 
 
-def test_keyboard_only(page: Any) -> None:
+def test_keyboard_only(still: Any) -> None:
+    page = still
     page.keyboard.press("ArrowRight")
     wait_until(page, "studio.state().image === 2 && studio.isIdle()")
     page.keyboard.press("2")
@@ -220,16 +235,18 @@ def test_help_lists_keys_and_controls_have_names(page: Any) -> None:
         assert page.locator(f"[role={role}]").count() > 0, role
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_themes_follow_the_system_until_one_is_chosen(
-    studio: Studio, open_page: Callable[..., Any], scheme: str
-) -> None:
-    page = open_page(studio, color_scheme=scheme)
-    background = "getComputedStyle(document.body).backgroundColor"
-    first = page.evaluate(f"() => {background}")
-    page.click("[aria-label='Light or dark']")
-    second = page.evaluate(f"() => {background}")
-    assert first != second
+def test_themes_follow_the_system_until_one_is_chosen(page: Any) -> None:
+    def background(scheme: str) -> str:
+        page.emulate_media(color_scheme=scheme)
+        return page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+
+    page.evaluate("() => localStorage.removeItem('studio.theme')")
+    light, dark = background("light"), background("dark")
+    assert light != dark
+    page.click("[aria-label='Light or dark']")  # light, though the system is dark
+    assert background("dark") == light
     page.reload()
     wait_until(page, "window.studio?.state().is_loaded")
-    assert page.evaluate(f"() => {background}") == second
+    assert background("dark") == light
+    page.click("[aria-label='Light or dark']")
+    assert background("light") == dark

@@ -43,11 +43,17 @@ def painted(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[
     shared.stop()
 
 
+@pytest.fixture(scope="module")
+def opened(painted: Studio, open_page: Callable[..., Any]) -> Any:
+    """The page of that studio, which all tests share."""
+    return open_page(painted)
+
+
 @pytest.fixture
-def page(painted: Studio, open_page: Callable[..., Any]) -> Any:
+def page(opened: Any) -> Any:
     """The page with the panel of exports."""
-    opened = open_page(painted)
-    opened.click("#jobs-button")
+    if opened.locator("#jobs-panel").is_hidden():
+        opened.click("#jobs-button")
     opened.wait_for_selector("#jobs-panel:visible")
     return opened
 

@@ -11,17 +11,17 @@ import pytest
 from tests.studio.browser.conftest import Studio
 from tests.studio.browser.driving import state, wait_until
 
-N_PER_CLASS = 10
+N_PER_CLASS, SIDE = 10, 32
 LONG = 120_000  # milliseconds; training takes a few seconds where nothing else runs
 
 
 def draw(kind: str, rng: np.random.Generator) -> np.ndarray:
     """Draw dots or bars, easy to tell apart."""
-    image = rng.normal(80, 6, (40, 40))
+    image = rng.normal(80, 6, (SIDE, SIDE))
     if kind == "bars":
         image[:, rng.integers(0, 4) :: 8] = 220
     for _ in range(12 if kind == "dots" else 0):
-        row, col = rng.integers(2, 36, 2)
+        row, col = rng.integers(2, SIDE - 4, 2)
         image[row : row + 3, col : col + 3] = 220
     return image.clip(0, 255).astype(np.uint8)
 
@@ -39,10 +39,23 @@ def sorted_studio(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Ite
     shared.stop()
 
 
-@pytest.fixture
-def page(sorted_studio: Studio, open_page: Callable[..., Any]) -> Any:
-    """The grid of that studio."""
+@pytest.fixture(scope="module")
+def opened(sorted_studio: Studio, open_page: Callable[..., Any]) -> Any:
+    """The page of that studio, which all tests share."""
     return show_images(open_page(sorted_studio))
+
+
+@pytest.fixture
+def page(opened: Any) -> Any:
+    """The grid of that studio: all images by name, none selected, nothing over them."""
+    opened.bring_to_front()
+    for _ in range(2):  # once for the panel of exports, once for the selection
+        opened.keyboard.press("Escape")
+    opened.select_option(".grid-stage .select", "all")
+    opened.locator(".grid-stage .segmented label", has_text="Name").click()
+    opened.wait_for_selector(".tile[aria-posinset='1']")
+    opened.wait_for_selector(".tile.is-selected", state="detached")
+    return opened
 
 
 def show_images(page: Any) -> Any:
@@ -183,6 +196,10 @@ def test_advice_is_clicked_and_plans_follow(page: Any) -> None:
 
 def test_predictions_come_back_after_reloading(page: Any) -> None:
     """After the training above: the model lives as long as the studio."""
+    page.reload()
+    wait_until(page, "window.studio?.state().is_loaded")
+    show_images(page)
+    page.wait_for_selector("#train-result .score-value")
     assert page.locator("#train-result .score-value").is_visible()
 
 

@@ -35,6 +35,27 @@ PINCH = """
   delete canvas.setPointerCapture;
 }
 """
+# The first reply to a stroke is dropped with its line, as if the network had failed after the server had saved it.
+LOSE_REPLIES = """
+  window.nSent = window.nLost = 0;
+  const strokes = new Set(), { send, addEventListener } = WebSocket.prototype;
+  WebSocket.prototype.send = function (text) {
+    const message = JSON.parse(text);
+    if (message.do === 'stroke') {
+      window.nSent += 1;
+      strokes.add(message.id);
+    }
+    send.call(this, text);
+  };
+  WebSocket.prototype.addEventListener = function (type, run) {
+    addEventListener.call(this, type, (event) => {
+      const isReply = type === 'message' && typeof event.data === 'string' && strokes.has(JSON.parse(event.data).reply);
+      if (!isReply || window.nLost) return run(event);
+      window.nLost += 1;
+      this.close();
+    });
+  };
+"""
 RADII = [0.5, 1.5, 2.5, 3.5, 5.5, 11.5, 15.5, 30.5]  # of the page
 VISIT = """
 async strokes => {
@@ -207,6 +228,28 @@ def test_two_tabs_agree(page: Any, studio: Studio, open_page: Callable[..., Any]
     wait_for_label(page, 50, 90, 0)
     wait_for_label(page, 50, 75, 1)
     assert page.evaluate("() => studio.labelCounts()") == other.evaluate("() => studio.labelCounts()")
+
+
+def test_live_is_switched_in_all_tabs(page: Any, studio: Studio, open_page: Callable[..., Any]) -> None:
+    other = open_page(studio, page.context)
+    for is_live in ("false", "true"):
+        page.bring_to_front()
+        page.keyboard.press("l")
+        other.wait_for_selector(f"#live[aria-checked={is_live}]")
+    page.wait_for_selector("#live[aria-checked=true]")
+    other.close()
+
+
+def test_a_stroke_whose_reply_is_lost_is_there_once(studio: Studio, page: Any, open_page: Callable[..., Any]) -> None:
+    other = open_page(studio, page.context, before=LOSE_REPLIES)
+    drag(other, (50, 40), (50, 80))
+    wait_until(other, "window.nLost === 1 && window.nSent === 2 && studio.state().n_unsaved === 0")
+    wait_for_label(page, 50, 60, 1)
+    page.keyboard.press("Control+z")  # in the tab that did not paint
+    for tab in (page, other):
+        wait_for_label(tab, 50, 60, 0)
+        wait_until(tab, "!studio.state().can_undo")
+    other.close()
 
 
 def test_nothing_is_lost_when_the_server_is_killed(page: Any, studio: Studio, open_page: Callable[..., Any]) -> None:

@@ -1,5 +1,6 @@
 /** The first visit: three steps that tick themselves off, and what to do when there are no images. */
 
+import { chooseClass } from "./classes.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { shownLabels } from "./pages.js";
@@ -18,10 +19,19 @@ function step(number, title, detail, isDone, isNow) {
     h("div", {}, h("strong", { text: title }), h("div", { class: "note" }, ...detail)));
 }
 
-function chip(item, isPainted) {
+/** A class to paint: a click chooses it, as its key does. */
+function chip(app, item, k, isPainted) {
   const dot = h("span", { class: "chip-dot" });
   dot.style.background = item.colour;
-  return h("span", { class: `chip ${isPainted ? "is-done" : ""}` }, dot, h("span", { text: item.name }), isPainted ? icon("check", 12) : "");
+  return h("button", { type: "button", class: `chip ${isPainted ? "is-done" : ""}`, title: `Paint ${item.name} (${k + 1})`, on: { click: () => chooseClass(app, k) } },
+    dot, h("span", { text: item.name }), isPainted ? icon("check", 12) : h("kbd", { text: String(k + 1) }));
+}
+
+/** What to do for the second step. */
+function howToPaint(app, names, painted) {
+  const next = names.find((item) => !painted.has(item.number));
+  const how = painted.size && next ? `Now choose ${next.name}, and drag over some of it:` : "Choose one, and drag over pixels that belong to it:";
+  return [h("div", { text: how }), ...names.map((item, k) => chip(app, item, k, painted.has(item.number)))];
 }
 
 function fill(root, app, close) {
@@ -35,9 +45,9 @@ function fill(root, app, close) {
     h("div", { class: "guide-head" }, h("h2", { text: isPredicted ? "That is all there is to it" : "Three steps" }),
       h("button", { type: "button", class: "button icon-only quiet small", "aria-label": "Close the first steps", on: { click: close } }, icon("close", 14))),
     h("ol", {},
-      step(1, "Choose a class", hasClasses ? ["Two are there. Double-click a name on the right to change it."] : ["Press a to add one."], hasClasses && painted.size > 0, painted.size === 0),
-      step(2, "Paint a few strokes of each", names.map((item) => chip(item, painted.has(item.number))), hasPainted, painted.size > 0 && !hasPainted),
-      step(3, "See the prediction", [isPredicted ? "Paint where it is wrong; press w for the place that teaches most." : status.busy && hasPainted ? "A moment…" : "It appears by itself and gets better with every stroke."], isPredicted, hasPainted && !isPredicted)),
+      step(1, "Name what to tell apart", isPredicted ? [] : hasClasses ? ["For example “membrane” and “cell”: double-click a name on the right."] : ["Press a to add a class on the right."], hasClasses && painted.size > 0, painted.size === 0),
+      step(2, "Paint a few strokes of each", isPredicted ? [] : howToPaint(app, names, painted), hasPainted, painted.size > 0 && !hasPainted),
+      step(3, "See the prediction", [isPredicted ? "Every pixel has a class now. Paint where it is wrong; “Where next” shows where it is unsure. “Export” at the top saves the result." : status.busy && hasPainted ? "A moment…" : "All other pixels are coloured by themselves, better with every stroke."], isPredicted, hasPainted && !isPredicted)),
     isPredicted || scores?.overall ? h("div", { class: "buttons" }, h("button", { type: "button", class: "button primary small", text: "Got it", on: { click: close } })) : ""));
 }
 

@@ -12,12 +12,16 @@ export const KEY_GROUPS = [
   ]],
   ["Classes", [[["a"], "add a class"], [["1", "…", "9"], "choose a class"], [["F2"], "rename the chosen class (or double-click)"]]],
   ["Prediction", [
-    [["s"], "segmentation"], [["p"], "probability of the chosen class"], [["u"], "uncertainty"], [["t"], "labels"],
-    [["l"], "live update on or off"], [["r"], "predict now"], [["w"], "where next"], [["m"], "confusion matrix"],
+    [["s"], "segmentation"], [["p"], "probability of the chosen class"], [["u"], "uncertainty"], [["t"], "your strokes"],
+    [["l"], "live update on or off"], [["r"], "predict now"], [["w"], "where next: where the model is unsure"], [["m"], "which classes are confused"],
   ]],
   ["Move", [
     [["n"], "move tool"], [["Space"], "hold to move"], [["wheel"], "zoom"], [["+", "−"], "zoom"], [["0"], "whole image"],
     [["←", "→"], "previous, next image"], [["PgUp", "PgDn"], "previous, next slice"],
+  ]],
+  ["Sort images", [
+    [["1", "…", "9"], "give the selected images a class"], [["0"], "take their label away"], [["a"], "name a new class"],
+    [["Ctrl+A"], "select all (also Shift or Ctrl and click)"], [["t"], "train"], [["Enter"], "accept the prediction"],
   ]],
   ["Without a mouse", [
     [["Shift+arrows"], "move a crosshair (with Ctrl: ten times as far)"], [["Enter"], "paint there"],

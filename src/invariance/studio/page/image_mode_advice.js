@@ -5,6 +5,7 @@ import { latestJob, startJob } from "./jobs.js";
 import { progressLine } from "./image_mode_learn.js";
 
 const ROW = 30, WIDTH = 264, BAR = 7, TOP = 4, TEXT = 12;
+const TITLE = "Compare the labelled images while ignoring rotations, shifts, light and more";
 const TONES = { helps: "better", hurts: "worse", "no difference": "even", unclear: "unclear" };
 
 /**
@@ -61,18 +62,19 @@ export function drawAdvice(items, phi, choose) {
  * @param {{usePhi: (text: string) => void}} actions
  */
 export function mountAdvice(root, app, actions) {
-  const button = h("button", { type: "button", class: "button small", id: "advise", text: "Find out what does not matter", title: "Compare the labelled images while ignoring rotations, shifts, light and more",
+  const button = h("button", { type: "button", class: "button small", id: "advise", text: "Find out what does not matter", title: TITLE,
     on: { click: () => startJob(app, "advise") } });
   const progress = h("div", { class: "job-line", "aria-live": "polite", hidden: true });
   const shown = h("div", { class: "stack", id: "advice" });
   root.append(section("image-advice", "What does not matter", [
-    h("p", { class: "hint", text: "Tries on your labelled images what may be ignored: rotations, shifts, light, and more." }),
+    h("p", { class: "hint", text: "Should a turned, shifted or darker image be the same to the model? This tries it on your labelled images." }),
     h("div", { class: "buttons" }, button), progress, shown]));
   return {
     show(state, canTrain) {
       const job = latestJob(state.jobs, ["advise"]);
       const isRunning = job?.state === "running";
       button.disabled = isRunning || !canTrain;
+      button.title = canTrain ? TITLE : "Label two or more images of two classes first";
       progress.hidden = !isRunning;
       if (isRunning) return progress.replaceChildren(...progressLine(app, job));
       if (job?.state === "failed") shown.replaceChildren(h("p", { class: "problem", text: job.text }));

@@ -19,7 +19,8 @@ export function mountImageClasses(root, app, actions) {
     addClass(app, field);
   } } }, field, iconButton({ icon: icon("plus", 14), label: "Add a class", key: "a", className: "small", text: "Add", run: () => {} }));
   form.querySelector("button").type = "submit";
-  root.append(h("div", { class: "panel-head" }, h("h2", { text: "Classes" })), list, form, clearRow(actions));
+  const counted = h("span", { class: "muted" });
+  root.append(h("div", { class: "panel-head" }, h("h2", { text: "Classes" }), counted), list, form, clearRow(actions));
   return {
     focusField: () => field.focus(),
     show(classes, items) {
@@ -27,6 +28,9 @@ export function mountImageClasses(root, app, actions) {
       const focused = document.activeElement?.closest(".image-class")?.id;
       list.replaceChildren(...classes.map((item, k) => makeRow(app, item, k, items, actions)));
       if (!classes.length) list.append(h("p", { class: "muted", text: "Type the name of your first class, for example “healthy”." }));
+      const isPredicted = items.some((item) => !item.label && item.predicted);
+      if (classes.length) counted.textContent = isPredicted ? "yours + predicted" : "labelled";
+      else counted.textContent = "";
       if (focused) document.getElementById(focused)?.querySelector(".assign")?.focus();
     },
   };

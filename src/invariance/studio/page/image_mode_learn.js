@@ -5,7 +5,7 @@ import { icon } from "./icons.js";
 import { latestJob, startJob } from "./jobs.js";
 import { missingLabels } from "./image_mode_order.js";
 
-const BUDGETS = [[10, "10 seconds"], [30, "30 seconds"], [120, "2 minutes"], [600, "10 minutes"]];
+const BUDGETS = [[10, "up to 10 s"], [30, "up to 30 s"], [120, "up to 2 min"], [600, "up to 10 min"]];
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
 
 /**
@@ -15,7 +15,7 @@ const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
  * @param {{train: () => void, sortBy: (sort: string) => void, clearPhi: () => void, accept: (ids: number[], low: ?number) => void}} actions
  */
 export function mountLearn(root, app, actions) {
-  const budget = h("select", { "aria-label": "Time to choose a method", class: "select" },
+  const budget = h("select", { "aria-label": "Time to choose a method", title: "How long it may try methods", class: "select" },
     ...BUDGETS.map(([value, text]) => h("option", { value, text, selected: value === 30 })));
   const button = h("button", { type: "button", class: "button primary", id: "train", text: "Train", "aria-keyshortcuts": "t", title: "Choose a method and learn from the labelled images (t)",
     on: { click: actions.train } });
@@ -55,9 +55,9 @@ export function progressLine(app, job) {
 }
 
 function showPhi(row, phi, actions) {
-  row.replaceChildren(h("span", { class: "muted", text: "Does not matter:" }),
-    h("code", { text: phi ?? "what each method ignores by default" }),
-    ...(phi ? [iconButton({ icon: icon("close", 13), label: "Use the default of each method", className: "quiet small", run: actions.clearPhi })] : []));
+  row.replaceChildren(h("span", { class: "muted", text: "Differences to ignore:" }),
+    phi ? h("code", { text: phi }) : h("span", { text: "chosen automatically" }),
+    ...(phi ? [iconButton({ icon: icon("close", 13), label: "Choose automatically again", className: "quiet small", run: actions.clearPhi })] : []));
 }
 
 function describeResult(items, predictions, actions) {
@@ -65,11 +65,11 @@ function describeResult(items, predictions, actions) {
   const accuracy = predictions.accuracy === null
     ? [h("p", { text: "Accuracy is not measured: label a third image of a class." })]
     : [h("div", { class: "score-head" }, h("div", {}, h("span", { class: "score-value", text: percent(predictions.accuracy) }),
-      h("span", { class: "hint", text: `of ${predictions.n_judged} held-out images correct` })))];
+      h("span", { class: "hint", text: `of ${predictions.n_judged} labelled images are right, each predicted without having learned from it` })))];
   return [...accuracy,
     h("p", {}, "Method: ", h("strong", { text: predictions.method })),
     h("div", { class: "buttons" },
-      h("button", { type: "button", class: "button small", id: "see-mistakes", text: nMistakes === 1 ? "1 mistake" : `${nMistakes} mistakes`, title: "Show images whose held-out prediction differs from their label first",
+      h("button", { type: "button", class: "button small", id: "see-mistakes", text: nMistakes === 1 ? "1 mistake" : `${nMistakes} mistakes`, title: "Show first the images whose prediction differs from their label",
         on: { click: () => actions.sortBy("mistakes") } }),
       h("button", { type: "button", class: "button small", id: "see-doubt", text: "Most doubtful", title: "Show the least certain images first", on: { click: () => actions.sortBy("doubt") } })),
     h("details", { class: "why" }, h("summary", { text: "Why this method, and what it ignores" }),
@@ -83,7 +83,7 @@ function makeAccept(app, actions) {
   let low = 0.9;
   let items = [];
   const button = h("button", { type: "button", class: "button small", id: "accept-all", on: { click: () => actions.accept([], low) } });
-  const certainty = slider({ id: "certainty", label: "Certainty", min: 0.5, max: 0.99, step: 0.01, value: low, format: (value) => percent(value, 0),
+  const certainty = slider({ id: "certainty", label: "At least", min: 0.5, max: 0.99, step: 0.01, value: low, format: (value) => percent(value, 0),
     run: (value) => { low = value; update(); } });
   const said = h("p", { class: "hint" });
   const exports = h("div", { class: "buttons" },
@@ -95,7 +95,7 @@ function makeAccept(app, actions) {
     const n = open.filter((item) => item.certainty >= low).length;
     button.textContent = n === 1 ? "Accept 1 image" : `Accept ${n} images`;
     button.disabled = n === 0;
-    said.textContent = open.length ? `${open.length} images are predicted and wait for you: accept them, or press a number to correct one. Enter accepts the selected ones.` : "Every image has a label.";
+    said.textContent = open.length ? `${open.length} images are predicted. Accept those that are certain enough, or press a number to correct one. Enter accepts the selected ones.` : "Every image has a label.";
   }
   return { element, show(now, predictions) {
     items = now;

@@ -28,9 +28,12 @@ export function mountPlans(root, app) {
   return { show: () => load(now()) };
 }
 
+/** The texts of the library name the set of transformations by its letter. */
+const spell = (text) => text.replaceAll("Φ", "what is ignored");
+
 function describe({ method, summary, purpose, parts, is_refused }) {
   return h("details", { class: `plan ${is_refused ? "is-refused" : ""}` },
-    h("summary", {}, h("strong", { text: method }), h("span", { class: "hint", text: is_refused ? "cannot ignore this" : summary })),
-    h("p", { class: "hint", text: purpose }),
-    h("ul", { class: "plan-parts" }, ...parts.map(({ part, treatment, sentence }) => h("li", {}, h("code", { text: part }), ` (${treatment}). ${sentence}`))));
+    h("summary", {}, h("strong", { text: method }), h("span", { class: "hint", text: is_refused ? "cannot ignore this" : spell(summary) })),
+    h("p", { class: "hint", text: spell(purpose) }),
+    h("ul", { class: "plan-parts" }, ...parts.map(({ part, treatment, sentence }) => h("li", {}, h("code", { text: part }), ` (${treatment}). ${spell(sentence)}`))));
 }

@@ -55,11 +55,11 @@ function makeRow(app, { name, text, hint }) {
 /** Add the section to the side bar. */
 export function mountSwitches(root, app) {
   const rows = SWITCHES.map((item) => makeRow(app, item));
-  const measure = h("button", { type: "button", class: "button small", id: "measure-effects", text: "Measure the effects", title: "Try each of them on your strokes",
+  const measure = h("button", { type: "button", class: "button small", id: "measure-effects", text: "Measure the effects", title: "Try each of them on your strokes: does the score rise or fall?",
     on: { click: () => app.socket.request("job.start", { kind: "effects" }).catch(toastError) } });
   const said = h("p", { class: "hint", "aria-live": "polite" });
   root.append(section("switches", "What does not matter", [
-    h("p", { class: "hint", text: "Switch on what should not change the class of a pixel." }),
+    h("p", { class: "hint", text: "Switch on differences that the model should ignore." }),
     ...rows.map((row) => row.element), said, h("div", { class: "buttons" }, measure),
   ], { isOpen: false }));
   app.store.on(["settings", "jobs"], (state) => {

@@ -6,14 +6,14 @@ import { icon } from "./icons.js";
 /** What can be exported, per mode. */
 const EXPORTS = {
   pixels: [
-    { kind: "export-model", text: "Model", note: "A file for “invariance segment”" },
-    { kind: "export-masks", text: "Masks", note: "All pages of all images: final, or predicted" },
-    { kind: "export-probabilities", text: "Probabilities", note: "OME-TIFF, one channel per class", options: [["float32", "float32"], ["uint8", "8 bit"]] },
-    { kind: "export-scribbles", text: "Scribbles", note: "What was painted, 0 elsewhere" },
+    { kind: "export-model", text: "Model", note: "To segment more images later" },
+    { kind: "export-masks", text: "Masks", note: "The class of every pixel, for all images" },
+    { kind: "export-probabilities", text: "Probabilities", note: "One channel per class, as OME-TIFF", options: [["float32", "float32"], ["uint8", "8 bit"]] },
+    { kind: "export-scribbles", text: "Scribbles", note: "Your strokes as masks, 0 elsewhere" },
     { kind: "export-report", text: "Report", note: "Scores, examples and settings on one page" },
   ],
   images: [
-    { kind: "export-classifier", text: "Model", note: "A file for “invariance predict”" },
+    { kind: "export-classifier", text: "Model", note: "To classify more images later" },
     { kind: "export-table", text: "Table", note: "Labels and predictions of all images, as CSV" },
   ],
 };
@@ -73,14 +73,14 @@ export function mount(root, app) {
   const list = h("div", { class: "job-list", "aria-live": "polite" });
   const panel = h("div", { class: "jobs-panel", id: "jobs-panel", role: "dialog", "aria-label": "Export and import", hidden: true },
     h("div", { class: "dialog-head" }, h("h2", { text: "Export and import" }), iconButton({ icon: icon("close", 14), label: "Close", className: "quiet small", run: () => toggle(false) })),
-    exportsList, makeImport(app), h("h3", { class: "small-head", text: "Jobs" }), list);
+    exportsList, makeImport(app), h("h3", { class: "small-head", text: "Done so far" }), list);
   root.append(button, panel);
 
   function toggle(isOpen) {
     panel.hidden = !isOpen;
     button.setAttribute("aria-expanded", String(isOpen));
     if (isOpen) (panel.querySelector(".export-list button") ?? panel).focus();
-    else if (panel.contains(document.activeElement)) button.focus();
+    else if (panel.contains(document.activeElement) || document.activeElement === document.body) button.focus();
   }
   panel.addEventListener("keydown", (event) => {
     event.stopPropagation(); // no brush is chosen while one types here
@@ -88,6 +88,9 @@ export function mount(root, app) {
       toggle(false);
       button.focus();
     }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !panel.hidden) toggle(false); // a button that had the focus may be gone
   });
   document.addEventListener("pointerdown", (event) => {
     if (!panel.hidden && !root.contains(event.target)) toggle(false);
@@ -129,15 +132,15 @@ function makeExport(app, { kind, text, note, options }) {
 }
 
 function makeImport(app) {
-  const path = h("input", { class: "field", id: "import-path", placeholder: "masks", "aria-describedby": "import-hint", maxlength: 500, spellcheck: "false" });
-  const layer = h("select", { class: "select", "aria-label": "What the masks are" }, h("option", { value: "labels", text: "as labels" }), h("option", { value: "final", text: "as final masks" }));
+  const path = h("input", { class: "field", id: "import-path", placeholder: "name of a folder", "aria-describedby": "import-hint", maxlength: 500, spellcheck: "false" });
+  const layer = h("select", { class: "select", "aria-label": "What the masks are" }, h("option", { value: "labels", text: "as strokes" }), h("option", { value: "final", text: "as final masks" }));
   return h("form", { class: "import", on: { submit: (event) => {
     event.preventDefault();
     startJob(app, "import-masks", { path: path.value, layer: layer.value });
   } } },
     h("label", { for: "import-path", class: "small-head", text: "Import masks" }),
     h("div", { class: "import-row" }, path, layer, h("button", { type: "submit", class: "button", id: "import-masks", text: "Import" })),
-    h("p", { class: "hint", id: "import-hint", text: "A file or folder in the opened folder, named as the images; 0 means unlabelled." }));
+    h("p", { class: "hint", id: "import-hint", text: "A file or folder inside the opened folder, with the names of the images. Pixels are class numbers, 0 means none." }));
 }
 
 function makeJob(app, job) {

@@ -8,7 +8,7 @@ const percent = (value) => `${Math.round(100 * value)} %`;
 export const LAYERS = [
   { value: "segmentation", text: "Segmentation", title: "The most probable class", key: "s" },
   { value: "probability", text: "Probability", title: "How probable the chosen class is", key: "p" },
-  { value: "uncertainty", text: "Uncertainty", title: "Where the model hesitates", key: "u" },
+  { value: "uncertainty", text: "Uncertainty", title: "Where the model is unsure", key: "u" },
 ];
 
 /** Show a layer, or none if it was shown. */
@@ -19,8 +19,8 @@ export function toggleLayer(app, layer) {
 const HINTS = {
   segmentation: "Each pixel has the colour of its most probable class.",
   probability: "The stronger the colour, the more probable the chosen class.",
-  uncertainty: "Bright where two classes are nearly equally probable.",
-  none: "Only the image and your labels.",
+  uncertainty: "Bright where the model is unsure: paint there.",
+  none: "Only the image and your strokes.",
 };
 
 /** A slider of an opacity with a box that shows or hides what it is about. */
@@ -28,6 +28,7 @@ function opacityRow(app, { id, label, key, box }) {
   const made = slider({ id, label, min: 0.05, max: 1, step: 0.05, value: app.store.state[key], format: percent, run: (value) => app.store.set({ [key]: value }) });
   app.store.on([key], (state) => made.show(state[key]));
   made.element.classList.add("has-check");
+  made.input.title = "How strongly it covers the image";
   made.element.append(box);
   return made.element;
 }
@@ -38,7 +39,7 @@ function overlayControls(app) {
   const hint = h("p", { class: "hint" });
   const showsPrediction = h("input", { type: "checkbox", id: "shows-prediction", "aria-label": "Show the prediction", title: "Show the prediction",
     on: { change: () => app.store.set({ layer: showsPrediction.checked ? last : "none" }) } });
-  const showsLabels = h("input", { type: "checkbox", id: "shows-labels", "aria-keyshortcuts": "t", "aria-label": "Show the labels", title: "Show the labels (t)",
+  const showsLabels = h("input", { type: "checkbox", id: "shows-labels", "aria-keyshortcuts": "t", "aria-label": "Show your strokes", title: "Show your strokes (t)",
     on: { change: () => app.store.set({ shows_labels: showsLabels.checked }) } });
   app.store.on(["layer", "shows_labels"], (state) => {
     if (state.layer !== "none") last = state.layer;
@@ -49,7 +50,7 @@ function overlayControls(app) {
   });
   return [layer.element, hint,
     opacityRow(app, { id: "overlay-opacity", label: "Prediction", key: "overlay_opacity", box: showsPrediction }),
-    opacityRow(app, { id: "label-opacity", label: "Labels", key: "label_opacity", box: showsLabels })];
+    opacityRow(app, { id: "label-opacity", label: "Strokes", key: "label_opacity", box: showsLabels })];
 }
 
 function imageControls(app) {
@@ -71,7 +72,7 @@ function imageControls(app) {
     channel.replaceChildren(h("option", { value: "all", text: "All" }), ...names.map((text, k) => h("option", { value: String(k), text })));
     channel.value = state.channel;
   });
-  const auto = h("button", { type: "button", class: "button small", text: "Stretch", id: "auto-contrast", title: "Use the full range of greys of this image", on: { click: () => stretch(app) } });
+  const auto = h("button", { type: "button", class: "button small", text: "Automatic", id: "auto-contrast", title: "Use the full range of greys of this image", on: { click: () => stretch(app) } });
   const reset = h("button", { type: "button", class: "button quiet small", text: "Reset", on: { click: () => app.store.set({ low: 0, high: 1 }) } });
   return [black.element, white.element, row, h("div", { class: "buttons" }, auto, reset)];
 }
@@ -94,5 +95,5 @@ async function stretch(app) {
 
 /** Add the sections to the side bar. */
 export function mountLayers(root, app) {
-  root.append(section("layers", "Layers", overlayControls(app)), section("contrast", "Contrast", imageControls(app), { isOpen: false }));
+  root.append(section("layers", "What is shown", overlayControls(app)), section("contrast", "Contrast", imageControls(app), { isOpen: false }));
 }

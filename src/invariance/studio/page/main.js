@@ -31,7 +31,7 @@ import { Tools } from "./tools.js";
 import { Viewer } from "./viewer.js";
 
 /** What the server sends as `state`; other fields are the page's own. */
-const SERVER_KEYS = ["folder", "project", "connection", "images", "classes", "settings", "can_undo", "can_redo", "version"];
+const SERVER_KEYS = ["folder", "project", "connection", "images", "classes", "settings", "can_undo", "can_redo", "version", "is_live"];
 
 /**
  * The parts that modules share. `image_mode.js` and `jobs.js` export `mount(root, app)` and use of it:
@@ -49,7 +49,7 @@ const app = {
 function takeState(message) {
   const state = message.state ?? message;
   const patch = Object.fromEntries(SERVER_KEYS.filter((key) => key in state).map((key) => [key, state[key]]));
-  app.store.set({ ...patch, is_loaded: true, is_live: state.settings?.live ?? app.store.state.is_live });
+  app.store.set({ ...patch, is_loaded: true });
   chooseWhatIsThere(state);
 }
 
@@ -91,6 +91,7 @@ function connect() {
     const seconds = event.seconds ?? app.store.state.status.seconds; // of the last update, until the next
     app.store.set({ status: { ...event, seconds } });
   });
+  app.socket.on("live", ({ is_live }) => app.store.set({ is_live }));
   app.socket.on("scores", (event) => app.store.set({ scores: event }));
   app.socket.on("job", (event) => app.store.set({ jobs: { ...app.store.state.jobs, [event.job]: event } }));
   app.socket.on("frame:prediction", (header, payload) => app.viewer.markFresh(app.predictions.receive(header, payload)));
@@ -123,7 +124,7 @@ async function mountOnce(file, root, complaint) {
 }
 
 function mountModes() {
-  const tabs = [["pixels", "Pixels", "Paint labels on images"], ["images", "Images", "Label whole images"]].map(([mode, text, title]) =>
+  const tabs = [["pixels", "Paint pixels", "Paint on images; the rest is predicted"], ["images", "Sort images", "Give whole images a class; the rest is predicted"]].map(([mode, text, title]) =>
     h("button", { type: "button", role: "tab", id: `mode-${mode}`, "aria-controls": `${mode.slice(0, -1)}-mode`, title, text,
       on: { click: () => setMode(mode) } }));
   byId("modes").append(...tabs);

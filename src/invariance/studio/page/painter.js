@@ -85,6 +85,7 @@ export class Painter {
       const rect = labels.paint(stroke);
       if (rect) this.app.viewer.invalidate(rect);
     }
+    stroke.stroke_id = crypto.randomUUID(); // by which the server knows a stroke that is sent again
     this.outbox.push({ stroke, entry: labels.addPending(stroke), isSent: false });
     this.send();
   }
@@ -110,20 +111,28 @@ export class Painter {
       if (item.isSent || !this.app.socket.isOpen) continue;
       item.isSent = true;
       this.app.socket.request("stroke", item.stroke).then(
-        (reply) => this.saved(item, reply.action),
+        (reply) => this.saved(item, reply),
         (error) => this.failed(item, error),
       );
     }
     this.app.store.set({ n_unsaved: this.outbox.length });
   }
 
-  /** The server has committed a stroke. */
-  saved(item, action) {
+  /** The server has committed a stroke, now or, if the reply was lost, when it was sent before. */
+  saved(item, { action, is_repeated }) {
     item.entry.action = action;
-    if (this.app.paintedActions.has(action)) {
-      const { image, page } = item.stroke;
-      this.app.pages.get(`${image}:${page}`)?.dropPending((entry) => entry === item.entry);
-    }
+    if (is_repeated || this.app.paintedActions.has(action)) this.dropPending(item);
+    if (is_repeated) restorePage(this.app, item.stroke.image, item.stroke.page); // it may be undone by now
+    this.forget(item);
+  }
+
+  /** Paint a stroke over the tiles of the server no more. */
+  dropPending({ stroke, entry }) {
+    this.app.pages.get(`${stroke.image}:${stroke.page}`)?.dropPending((other) => other === entry);
+  }
+
+  /** A stroke needs no reply any more. */
+  forget(item) {
     this.outbox = this.outbox.filter((other) => other !== item);
     this.app.store.set({ n_unsaved: this.outbox.length });
   }
@@ -133,11 +142,9 @@ export class Painter {
       item.isSent = false; // the line was lost: sent again when it is back
       return;
     }
-    const { image, page } = item.stroke;
-    this.outbox = this.outbox.filter((other) => other !== item);
-    this.app.store.set({ n_unsaved: this.outbox.length });
-    this.app.pages.get(`${image}:${page}`)?.dropPending((entry) => entry === item.entry);
-    restorePage(this.app, image, page);
+    this.forget(item);
+    this.dropPending(item);
+    restorePage(this.app, item.stroke.image, item.stroke.page);
     toastError(error);
   }
 }

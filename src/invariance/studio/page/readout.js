@@ -4,7 +4,7 @@ import { h, iconButton } from "./dom.js";
 import { icon } from "./icons.js";
 import { zoomAt, zoomToPixels } from "./navigation.js";
 import { shownLabels } from "./pages.js";
-import { currentImage, pixelClass } from "./state.js";
+import { currentImage, isFinal, paintedLayer, pixelClass } from "./state.js";
 
 /** Keep the line up to date. */
 export function mountReadout(root, app) {
@@ -15,9 +15,11 @@ export function mountReadout(root, app) {
   root.append(where, h("span", { class: "spring" }), size,
     zoomButton("Zoom out", h("span", { text: "−" }), 1 / 1.4, "-"), zoom, zoomButton("Zoom in", icon("plus", 12), 1.4, "+"));
   app.store.on(["view"], ({ view }) => (zoom.textContent = view ? `${Math.round(100 * view.zoom)} %` : ""));
-  app.store.on(["image", "images", "page"], (state) => {
+  app.store.on(["image", "images", "page", "shows_final", "settings", "layer"], (state) => {
     const image = currentImage(state);
-    size.textContent = image ? `${image.width} × ${image.height} px` : "";
+    const mask = paintedLayer(state) === "final" ? "correcting the final mask" : "final mask shown";
+    const parts = [isFinal(state) && state.shows_final && state.layer === "segmentation" ? mask : "", image ? `${image.width} × ${image.height} px` : ""];
+    size.textContent = parts.filter(Boolean).join(" · ");
   });
   app.onPointer = (place) => (where.textContent = place ? describe(app, Math.round(place.row), Math.round(place.col)) : "");
 }

@@ -4,6 +4,8 @@ import { byId, h, section, svg } from "./dom.js";
 import { pixelClass } from "./state.js";
 
 const UNITS = { strokes: "stroke", images: "image" };
+/** Strokes per class from which on single ones do not change the score much. */
+const MIN_RELIABLE = 4;
 const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0.995 ? 0 : 1)} %`);
 
 /** The last overall scores as a small line. */
@@ -68,7 +70,12 @@ function missing({ scores, classes }) {
 
 function explain(unit) {
   const one = UNITS[unit] ?? "stroke";
-  return `Held out: each ${one} is predicted by a model that has not learned from it, so this is what to expect of pixels like those you painted.`;
+  return `Each ${one} is predicted by a model that has not learned from it. Expect this of pixels like those you painted.`;
+}
+
+/** A warning as long as a class has too few strokes for the number to mean much. */
+function warn({ classes }) {
+  return classes.some((item) => item.n < MIN_RELIABLE) ? "With so few strokes the number is a rough guess; paint more of each class." : "";
 }
 
 function fillMatrix(dialog, app) {
@@ -78,7 +85,7 @@ function fillMatrix(dialog, app) {
       h("button", { type: "button", class: "button", text: "Close", on: { click: () => dialog.close() } })),
     scores?.classes?.length ? h("div", { class: "matrix-box" }, h("p", { class: "axis", text: "predicted →" }), matrixTable(app.store.state, scores))
       : h("p", { text: "Paint two strokes of two classes first." }),
-    h("p", { class: "hint", text: "Rows: the class you painted. Columns: the class the model predicted for these pixels while they were held out." }),
+    h("p", { class: "hint", text: "Rows: the class you painted. Columns: the class that was predicted there." }),
     h("p", { class: "hint", text: explain(scores?.unit) }),
   );
 }
@@ -105,8 +112,8 @@ export function mountScores(root, app) {
         h("div", {}, h("span", { class: "score-value", id: "score-value", text: percent(scores.overall) }), h("span", { class: "score-change", text: changeText(history) })),
         sparkline(history)),
       ...scores.classes.map((item) => classBar(state, item, scores.unit)),
-      h("p", { class: "hint", text: explain(scores.unit) }),
-      h("div", { class: "buttons" }, h("button", { type: "button", class: "button small", id: "open-matrix", "aria-keyshortcuts": "m", text: "Confusion matrix", title: "Which classes are confused (m)", on: { click: open } })),
+      h("p", { class: "hint", text: [explain(scores.unit), warn(scores)].filter(Boolean).join(" ") }),
+      h("div", { class: "buttons" }, h("button", { type: "button", class: "button small", id: "open-matrix", "aria-keyshortcuts": "m", text: "Which classes are confused", title: "Confusion matrix (m)", on: { click: open } })),
     );
     if (dialog.open) fillMatrix(dialog, app);
   });

@@ -23,6 +23,7 @@ export const INITIAL = Object.freeze({
   can_undo: false,
   can_redo: false,
   version: 0,
+  is_live: true,
   is_loaded: false,
   // the line to the server
   line: "connecting", // "connecting" | "open" | "lost"
@@ -48,7 +49,6 @@ export const INITIAL = Object.freeze({
   size: 7,
   class_number: 1,
   is_erasing: false,
-  is_live: true,
 });
 
 /**

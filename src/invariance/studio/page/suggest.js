@@ -13,7 +13,7 @@ export async function suggestNext(app) {
   try {
     const { places } = await app.socket.request("suggest");
     const place = places.find((other) => !app.suggested.has(nameOf(other))) ?? places[0];
-    if (!place) toast("Nothing to suggest yet: paint a stroke of two classes first.");
+    if (!place) toast("Nothing to suggest yet. Paint strokes of two classes first.");
     else goTo(app, place);
   } catch (error) {
     toast(error.message, "error");
@@ -32,7 +32,7 @@ function goTo(app, place) {
   app.marks.showCursor({ row: Math.round(place.row), col: Math.round(place.col) });
   app.marks.showPulse(place.row, place.col);
   app.viewer.canvas.focus({ preventScroll: true });
-  toast(`Uncertainty ${Math.round(100 * place.uncertainty)} %: paint the right class here, then ask again.`);
+  toast("Here the model is unsure. Paint the right class at the cross, then press w again.");
 }
 
 /** Prepare. */

@@ -26,9 +26,8 @@ export async function travel(app, what) {
   }
 }
 
-/** Switch the live update. */
+/** Switch the live update; the server tells all tabs, this one included. */
 export function setLive(app, on) {
-  app.store.set({ is_live: on });
   app.socket.request("live", { on }).catch(toastError);
 }
 
@@ -89,15 +88,18 @@ function historyButtons(app) {
 
 function liveControls(app) {
   const live = h("button", { type: "button", class: "switch", role: "switch", id: "live", "aria-keyshortcuts": "l",
-    title: "Predict again after every stroke (l)", on: { click: () => setLive(app, !app.store.state.is_live) } },
+    title: "Live: predict again after every stroke (l). Off: predict when you ask for it", on: { click: () => setLive(app, !app.store.state.is_live) } },
     h("span", { class: "switch-knob" }), h("span", { text: "Live" }));
-  const update = iconButton({ icon: icon("refresh"), label: "Predict now", key: "r", run: () => updateNow(app) });
+  const update = iconButton({ icon: icon("refresh"), label: "Predict now", key: "r", text: "Predict", run: () => updateNow(app) });
   update.id = "update";
+  update.setAttribute("aria-label", "Predict now");
   app.store.on(["is_live"], ({ is_live }) => {
     live.setAttribute("aria-checked", String(is_live));
     update.classList.toggle("is-inviting", !is_live);
+    update.classList.toggle("icon-only", is_live);
+    update.lastElementChild.hidden = is_live; // its name is shown when it is needed
   });
-  const next = iconButton({ icon: icon("target"), label: "Where next: the place where a stroke would teach most", key: "w",
+  const next = iconButton({ icon: icon("target"), label: "Where next: go to the place where the model is most unsure, and paint there", key: "w",
     text: "Where next", run: () => suggestNext(app) });
   next.id = "where-next";
   return h("div", { class: "group" }, live, update, next);
