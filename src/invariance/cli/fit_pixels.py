@@ -21,7 +21,9 @@ EXAMPLES = """Examples:
 
   invariance fit-pixels photo.png scribbles.png -o leaves.inv --unlabelled 0
 
-  invariance fit-pixels air/ masks/ -o roofs.inv --invariant-to rotations:8"""
+  invariance fit-pixels air/ masks/ -o roofs.inv --invariant-to rotations:8
+
+  invariance fit-pixels volume.zarr strokes.zarr -o membranes.inv --unlabelled 0"""
 
 
 ImagesArgument = Annotated[Path, typer.Argument(help="An image, a stack, or a folder of them.")]
@@ -65,6 +67,8 @@ def run(
         typer.Option(min=1, help="Number of rounds; each uses the predictions of the previous one. Default: 2."),
     ] = None,
     max_classes: MaxClassesOption = None,
+    level: Annotated[int, typer.Option(min=0, help="Resolution level of an OME-Zarr; 0 is full resolution.")] = 0,
+    channel: Annotated[int | None, typer.Option(min=0, help="The one channel of a Zarr store to use, from 0.")] = None,
     scale: FitScaleOption = Scale.DTYPE,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
@@ -89,7 +93,7 @@ def run(
     if patch_size is not None:
         chosen["patch_size"] = _read_patch_size(patch_size)
     segmenter = JungleSegmenter(random_state=seed, **chosen)
-    data = read_masked(images, masks, unlabelled, max_classes)
+    data = read_masked(images, masks, unlabelled, max_classes, level, channel)
     started = time.perf_counter()
     segmenter.fit(data.images, data.masks)
     seconds = time.perf_counter() - started
@@ -103,18 +107,40 @@ def run(
     say(f"Model: {path.resolve()}")
 
 
-def read_masked(images: Path, masks: Path, unlabelled: int | None, max_classes: int | None) -> "MaskedImages":
+def read_masked(
+    images: Path,
+    masks: Path,
+    unlabelled: int | None,
+    max_classes: int | None,
+    level: int = 0,
+    channel: int | None = None,
+) -> "MaskedImages":
     """Read images and masks; refuse different numbers of channels and implausible classes, naming the file."""
-    from invariance.images import read_mask_folder, read_masked_stack
     from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
 
-    data = (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
+    data = _read(images, masks, unlabelled, level, channel)
     report_skipped(data.skipped)
     _check_channels(data)
     for image_path, mask in zip(data.paths, data.masks, strict=True):
         classes = find_classes([mask], unlabelled)
         check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
     return data
+
+
+def _read(images: Path, masks: Path, unlabelled: int | None, level: int, channel: int | None) -> "MaskedImages":
+    """Read files and folders of images, or the labelled sections of Zarr stores."""
+    from invariance.images import read_mask_folder, read_masked_stack
+    from invariance.volumes.zarr_stores import is_zarr
+
+    if is_zarr(images) or is_zarr(masks):
+        from invariance.cli.volume_output import check_installed
+        from invariance.volumes import read_labelled_sections
+
+        check_installed()
+        return read_labelled_sections(images, masks, unlabelled, level, channel)
+    if level or channel is not None:
+        raise ValueError("--level and --channel are for Zarr stores. Omit them, or name a store.")
+    return (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
 
 
 def _read_patch_size(text: str) -> int | None:

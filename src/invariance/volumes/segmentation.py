@@ -233,7 +233,7 @@ def _prepare_folder(target: Path, restart: bool) -> Path:
     if target.exists() and not is_ours:
         raise FileExistsError(f"'{target}' exists and was not written by this command. Name another output.")
     if restart and is_ours:
-        # The records first: a store without records is refused, records without a store would be believed.
+        # The store first: records without it are refused, a store without records would be a stranger's.
         shutil.rmtree(target, ignore_errors=True)
         shutil.rmtree(folder)
     if is_ours and not restart and not target.exists():

@@ -61,7 +61,7 @@ def make_arrays(store: Path, levels: Levels, axes: str, version: str) -> None:
     from numcodecs import Blosc
 
     for level, shape in enumerate(levels.shapes):
-        if (store / levels.path(level)).is_dir():
+        if any((store / levels.path(level) / name).is_file() for name in (".zarray", "zarr.json")):
             continue
         is_old = version == "0.4"
         zarr.create_array(

@@ -51,6 +51,7 @@ class Volume:
     channel: int | None
     identity: str
     _read: Callable[[tuple[int, ...], slice, slice], np.ndarray] = field(repr=False)
+    _is_stored: Callable[[tuple[int, ...]], bool] = field(repr=False, default=lambda index: True)
 
     @property
     def section_shape(self) -> tuple[int, ...]:
@@ -64,6 +65,10 @@ class Volume:
     def section(self, index: tuple[int, ...]) -> "Section":
         """Return a section, of which only what is sliced is read."""
         return Section(self, index)
+
+    def is_stored(self, index: tuple[int, ...]) -> bool:
+        """Tell whether any pixel of a section is stored; pixels that are not stored are 0."""
+        return self._is_stored(index)
 
     def __reduce__(self):
         from invariance.volumes.opening import open_volume

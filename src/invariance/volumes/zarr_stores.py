@@ -4,6 +4,7 @@ The metadata of a store come from a stranger: what they say is checked before it
 """
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +58,13 @@ def open_zarr(path: Path, level: int, channel: int | None) -> Volume:
         part = np.asarray(stored.array[tuple(place[axis] for axis in stored.axes)])
         return np.moveaxis(part, channel_place, -1) if part.ndim == 3 else part
 
+    def is_stored(index: tuple[int, ...]) -> bool:
+        sides = dict(zip(stored.axes, stored.array.shards or stored.array.chunks, strict=True))
+        fixed = {axis: (one // sides[axis],) for axis, one in zip(axes, index, strict=False)}
+        ranges = [fixed.get(axis, range(-(-lengths[axis] // sides[axis]))) for axis in stored.axes]
+        keys = map(stored.array.metadata.encode_chunk_key, product(*ranges))
+        return any((path / stored.array.path / key).exists() for key in keys)
+
     return Volume(
         path=path,
         axes=axes,
@@ -69,6 +77,7 @@ def open_zarr(path: Path, level: int, channel: int | None) -> Volume:
         channel=channel,
         identity=json.dumps([stored.axes, stored.array.shape, str(stored.array.dtype), str(stored.array.path)]),
         _read=read,
+        _is_stored=is_stored if stored.array.fill_value == 0 else lambda index: True,
     )
 
 
