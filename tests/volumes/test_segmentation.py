@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import zarr
 
-from invariance.volumes import segment_volume
+from invariance.volumes import planning, segment_volume
 from invariance.volumes import segmentation as stages
 from invariance.volumes.blocks import choose_block
 from invariance.volumes.records import RecordsError
@@ -19,7 +19,7 @@ from invariance.volumes.work import LabelBlock
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of at most 64 pixels, so that sections have several."""
-    monkeypatch.setattr(stages, "MAX_BLOCK_SIDE", 64)
+    monkeypatch.setattr(planning, "MAX_BLOCK_SIDE", 64)
 
 
 def test_labels_are_those_of_whole_sections(model, source, expected, tmp_path):
@@ -38,7 +38,7 @@ def test_labels_are_those_of_whole_sections(model, source, expected, tmp_path):
 @pytest.mark.parametrize("seed", range(20))
 def test_any_chunks_give_the_same(model, source, expected, tmp_path, seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(stages, "MAX_BLOCK_SIDE", int(rng.integers(150, 400)))
+    monkeypatch.setattr(planning, "MAX_BLOCK_SIDE", int(rng.integers(150, 400)))
     chunks = (int(rng.integers(1, 4)), *(int(side) for side in rng.integers(60, 350, size=2)))
     starts = rng.integers([0, 0, 0], [2, 200, 230])
     stops = [int(rng.integers(start + 1, length + 1)) for start, length in zip(starts, (3, 300, 330), strict=True)]

@@ -14,8 +14,8 @@ from invariance.cli.console import say, say_aside
 
 if TYPE_CHECKING:
     from invariance.segmentation import JungleSegmenter
+    from invariance.volumes.planning import Plan
     from invariance.volumes.running import Progress
-    from invariance.volumes.segmentation import Plan
 
 NEEDED = ("zarr", "dask", "distributed", "cryptography")
 UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -44,7 +44,8 @@ def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, 
     """Label a volume and write it as OME-Zarr; with `--dry-run`, say what would be done."""
     check_installed()
 
-    from invariance.volumes.segmentation import plan_segmentation, segment_volume
+    from invariance.volumes.planning import plan_segmentation
+    from invariance.volumes.segmentation import segment_volume
 
     max_bytes = None if options.memory is None else parse_bytes(options.memory)
     roi = None if options.roi is None else parse_roi(options.roi)
