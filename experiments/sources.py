@@ -26,6 +26,8 @@ IGNORED_MODULES = (
     "invariance.images.intensity_range",
 )
 IGNORED_METHODS = ("check_loaded",)
+# A function whose name begins so refuses its input or lets it pass; called as a statement it changes no figure.
+CHECK = "check_"
 
 Chain = tuple[str, ...]  # a name and the attributes taken of it, such as ("np", "random", "default_rng")
 Definitions = dict[str, list[ast.stmt]]
@@ -208,13 +210,21 @@ def _bare_code(statements: Iterable[ast.stmt]) -> str:
     return "\n".join(ast.unparse(statement) for statement in statements)
 
 
+def _is_check(node: ast.expr) -> bool:
+    """Whether an expression is the call of a function that is named as a check."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name.lstrip("_").startswith(CHECK)
+
+
 class _WithoutDocstrings(ast.NodeTransformer):
-    """Removes strings that are statements, and ignored methods. The result is compared, never run."""
+    """Removes strings that are statements, lone checks, and ignored methods. The result is compared, never run."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Remove a lone string."""
+        """Remove a lone string, and a lone call of a check, whose result nobody uses."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else node
+        return None if is_text or _is_check(node.value) else node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Remove ignored methods of a class."""

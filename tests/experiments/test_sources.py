@@ -76,8 +76,18 @@ def test_a_copy_is_the_same_source(copied):
         ("invariance", "_version.py", "__version__ = ", "__version__ = '9' + "),
         ("invariance", "jungles/growing.py", "import numpy as np\n", "import numpy as np\n\nA_CONSTANT = 1\n"),
         ("invariance", "jungles/dag.py", "def check_loaded(self", "def check_loaded(self, unused=1"),
+        ("invariance", "jungles/growing.py", "    smoothness = growth", "    check_nothing()\n    smoothness = growth"),
     ],
-    ids=["docstring", "comment", "experiment's docstring", "another room", "version", "unused", "check of files"],
+    ids=[
+        "docstring",
+        "comment",
+        "experiment's docstring",
+        "another room",
+        "version",
+        "unused",
+        "check of files",
+        "check",
+    ],
 )
 def test_what_changes_no_figure_changes_no_source(copied, edit, package, path, old, new):
     edit(package, path, old, new)
@@ -93,8 +103,9 @@ def test_what_changes_no_figure_changes_no_source(copied, edit, package, path, o
         ("invariance", "_core/randomness.py", "return ", "return 0 or "),
         ("invariance", "datasets/arrays.py", "def load_yale(", "@staticmethod\ndef load_yale("),
         ("experiments", "yale_faces.py", "N_TRAINING = 5", "N_TRAINING = 6"),
+        ("experiments", "yale_faces.py", "N_TRAINING = 5", "N_TRAINING = check_count('n', 5)"),
     ],
-    ids=["constant", "effect", "compiled loop", "random streams", "loader", "experiment"],
+    ids=["constant", "effect", "compiled loop", "random streams", "loader", "experiment", "result of a check"],
 )
 def test_what_may_change_a_figure_changes_the_source(copied, edit, package, path, old, new):
     edit(package, path, old, new)

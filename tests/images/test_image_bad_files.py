@@ -216,6 +216,20 @@ def edit_tag(path, code, edited):
     path.write_bytes(content)
 
 
+def test_a_palette_of_signed_numbers_is_refused_by_all_readers(tmp_path):
+    """They would be colours darker than black."""
+    path, values = tmp_path / "image.tif", np.arange(256, dtype=np.uint8).reshape(16, 16)
+    tifffile.imwrite(path, values, photometric="palette", colormap=np.full((3, 256), 60_000, np.uint16))
+    with tifffile.TiffFile(path) as file:
+        place = file.pages[0].tags[320].valueoffset
+    for read in (read_image, read_stack, open_stack):
+        assert read(path) is not None
+    edit_tag(path, 320, (320, 6, 768, place))
+    for read in (read_image, read_stack, open_stack):
+        with pytest.raises(ImageError, match=r"image\.tif.*palette"):
+            read(path)
+
+
 @pytest.mark.parametrize(
     ("shape", "code", "edited", "message"),
     [((24, 30), 273, (273, 3, 1, 0), "begins at its header"),  # StripOffsets

@@ -130,7 +130,12 @@ def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeri
 
 
 def _check_segments(page: "tifffile.TiffPage") -> None:
-    """Refuse a page that lacks strips or tiles, or has them in the header: readers would find chance values there."""
+    """Refuse a page that lacks strips or tiles, or has them in the header, where readers would find chance values.
+
+    Also refuse a palette of other numbers than colours.
+    """
+    if page.photometric == _PALETTE and (page.colormap is None or page.colormap.dtype.str[1:] != "u2"):
+        raise ValueError("its palette does not hold colours of 16 bits")
     offsets = tuple(page.dataoffsets)
     if len(offsets) < max(math.prod(page.chunked), page.shaped[0]) and not page.is_contiguous:
         raise ValueError("parts of its image are missing")
