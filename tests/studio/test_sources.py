@@ -148,3 +148,19 @@ def test_masks_of_images_with_one_stem_have_names_of_their_own(open_folder, fold
     Image.new("L", (4, 4)).save(folder / "image0.jpg")
     paths = mask_paths(open_folder().images())
     assert sorted(map(str, paths.values())) == ["image0.jpg.png", "image0.png.png", "image1.png"]
+
+
+def test_a_zarr_store_is_a_stack(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 40, 50), dtype=np.uint8)
+    zarr.create_array(tmp_path / "a.zarr", shape=pixels.shape, dtype="uint8", chunks=(1, 20, 20))[:] = pixels
+    (tmp_path / "a.zarr" / "inside.png").write_bytes(b"")
+    zarr.create_array(tmp_path / "signed.zarr", shape=(3, 40, 50), dtype="int32", chunks=(1, 20, 20))
+    project = Project(tmp_path)
+    sources = Sources(project)
+    good, bad = sources.images()
+    assert (good.name, good.n_pages, good.shape) == ("a.zarr", 3, (40, 50))
+    np.testing.assert_allclose(sources.read_page(good.id, 2), pixels[2] / 255, rtol=1e-6)
+    assert sources.layout(good.id).axes == "Z"
+    assert "holds int32" in bad.error
+    project.close()

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from invariance.images import ImageError, image_paths, open_stack
+from invariance.images import ImageError
 from invariance.images.decoding import format_name
 from invariance.images.pages import ORIENTATION_TAG
+from invariance.studio.pages import list_pages, open_pages
 from invariance.studio.project import Project
 
 GREY_MODES = ("1", "L", "LA", "La", "I", "F")
@@ -53,7 +54,7 @@ def find_images(project: Project) -> list[Source]:
     """List the images of the folder, without those of the project, and read their sizes where these are not known."""
     found = []
     # By their names alone: whoever opens and closes the file of the project in this process takes its locks away.
-    for path in image_paths(project.folder, recursive=True):
+    for path in list_pages(project.folder):
         real = Path(os.path.realpath(path))
         if real.is_relative_to(project.folder) and not real.is_relative_to(project.directory):
             found.append(path)
@@ -90,11 +91,11 @@ def _describe(source: Source, known: dict[str, Any] | None, is_painted: bool) ->
 
 def probe(path: Path) -> tuple[int, int, int, int]:
     """Return the number of pages, height, width and number of channels of a file."""
-    return PROBES.get(format_name(path), _probe_header)(path)
+    return _probe_stack(path) if path.is_dir() else PROBES.get(format_name(path), _probe_header)(path)
 
 
 def _probe_stack(path: Path) -> tuple[int, int, int, int]:
-    shape = open_stack(path).shape
+    shape = open_pages(path).shape
     return shape[0], shape[1], shape[2], shape[3] if len(shape) == 4 else 1
 
 

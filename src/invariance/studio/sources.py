@@ -10,9 +10,10 @@ from typing import Any
 import cv2
 import numpy as np
 
-from invariance.images import ImageError, Layout, LazyStack, open_stack
+from invariance.images import ImageError, Layout, LazyStack
 from invariance.segmentation.live.tile_store import TileStore
 from invariance.studio.folder import Source, check_inside, find_images
+from invariance.studio.pages import open_pages
 from invariance.studio.project import Project
 
 TILE_SIDE = 512
@@ -150,7 +151,7 @@ class Sources:
                 return self._stacks[source.id]
         check_inside(source.path, self._folder)  # it may have become a link since it was listed
         try:
-            stack = open_stack(source.path)
+            stack = open_pages(source.path)
         except OSError as error:
             raise ImageError(f"image '{source.name}' cannot be read ({error.strerror}).") from error
         if source.n_pages > 1:
