@@ -49,6 +49,12 @@ def say_aside(text: str) -> None:
         print(in_one_line(text), file=sys.stderr)
 
 
+def say_in_place(text: str) -> None:
+    """Write one line on standard error over the last one that was written so; for terminals only."""
+    with suppress(OSError):
+        print(f"\r\x1b[2K{in_one_line(text)}", end="", file=sys.stderr, flush=True)
+
+
 def discard_output() -> None:
     """Forget what is buffered for standard output, which cannot be written; otherwise Python tries again at its end."""
     with suppress(OSError, ValueError, AttributeError):

@@ -1,5 +1,6 @@
 """`invariance segment ... -o OUT.zarr`: a volume in blocks, on this machine or on a Dask cluster."""
 
+import logging
 import re
 import sys
 import time
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from invariance.cli.console import say, say_aside
+from invariance.cli.console import say, say_aside, say_in_place
 
 if TYPE_CHECKING:
     from invariance.segmentation import JungleSegmenter
@@ -110,6 +111,7 @@ def _client(options: VolumeOptions, max_bytes: int | None) -> Iterator[Any]:
     if options.scheduler is None and options.workers == 1:
         yield None
         return
+    import dask
     from distributed import Client, LocalCluster
 
     if options.scheduler is not None:
@@ -123,6 +125,8 @@ def _client(options: VolumeOptions, max_bytes: int | None) -> Iterator[Any]:
             say_aside(f"Dask dashboard: {client.dashboard_link}")
             yield client
         return
+    # Workers are ended in the middle of their heartbeats: what they say of it helps nobody.
+    dask.config.set({"logging": {"distributed": "critical", "tornado": "critical"}})
     # Encrypted, with keys that no other user of this machine can read: whoever reaches a scheduler can run anything.
     with (
         LocalCluster(
@@ -131,6 +135,7 @@ def _client(options: VolumeOptions, max_bytes: int | None) -> Iterator[Any]:
             memory_limit="auto" if max_bytes is None else max_bytes,
             security=True,
             dashboard_address=None,
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -153,10 +158,7 @@ class ProgressLine:
         n_done = progress.n_before + progress.n_finished
         left = progress.seconds / max(1, progress.n_finished) * (progress.n_blocks - n_done)
         line = f"{progress.stage}: {n_done} of {progress.n_blocks} blocks, about {_duration(left)} left"
-        if self._is_terminal:
-            print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
-        else:
-            say_aside(line)
+        (say_in_place if self._is_terminal else say_aside)(line)
 
 
 def _describe(plan: "Plan", segmenter: "JungleSegmenter", options: VolumeOptions) -> None:
