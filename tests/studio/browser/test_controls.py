@@ -238,9 +238,14 @@ def test_help_lists_keys_and_controls_have_names(page: Any) -> None:
 def test_themes_follow_the_system_until_one_is_chosen(page: Any) -> None:
     def background(scheme: str) -> str:
         page.emulate_media(color_scheme=scheme)
+        wait_until(page, f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+        # Styles follow within the next frame or two.
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return page.evaluate("() => getComputedStyle(document.body).backgroundColor")
 
     page.evaluate("() => localStorage.removeItem('studio.theme')")
+    page.reload()  # another test of this page may have chosen a theme
+    wait_until(page, "window.studio?.state().is_loaded")
     light, dark = background("light"), background("dark")
     assert light != dark
     page.click("[aria-label='Light or dark']")  # light, though the system is dark
