@@ -13,7 +13,8 @@ from scipy.optimize import nnls
 # The least and largest ratio of the share of a class in images to that among labelled pixels (our choice).
 RATIO_BOUNDS = (0.25, 4.0)
 # The variance of the difference of both shares, in that of the labelled one, if the estimate varies about as much. On
-# ISBI sections 0-17, 1, 2 and 4 were within half a point of calibration error for 40 and 160 strokes, and for discs.
+# ISBI sections 0-17, 1, 2 and 4 were within a point of calibration error for 40 and 160 strokes and for discs (3 to 5
+# draws each).
 VARIANCES = 2
 # How much more the sum of the shares counts than one mean prediction, when they are solved for.
 WEIGHT_OF_SUM = 100.0
