@@ -6,9 +6,9 @@ from sklearn.base import BaseEstimator
 
 from invariance.codebooks import BagOfFeatures, ClusteringForest, CodebookClassifier, Grid, RandomWindows
 from invariance.codebooks.masks import lie_on_object
-from invariance.codebooks.orbit import Orbits
 from invariance.descriptors import HaarPatches
 from invariance.transformations import Brightness, Rotations
+from invariance.transformations.copies import Orbits
 
 BRIGHT, DARK = 0.9, 0.1
 

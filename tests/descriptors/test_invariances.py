@@ -17,6 +17,7 @@ from invariance.descriptors import (
     DenseSift,
     FractalFeatures,
     GeometricBlur,
+    GradientGrid,
     GradientPyramid,
     HaarPatches,
     HslPatches,
@@ -46,6 +47,7 @@ DESCRIPTORS = [
     *(FractalFeatures(kind, step=1) for kind in ("rotation", "bilipschitz")),
     GeometricBlur(10**6, radii=(0, 3, 6)),
     GeometricBlur(10**6, radii=(0, 3, 6), distortion=1.0),
+    GradientGrid(),
     GradientPyramid(180),
     GradientPyramid(360),
 ]

@@ -72,7 +72,7 @@ def test_every_set_has_a_distance_which_is_no_larger_than_without_it(phi):
 @pytest.mark.parametrize(("phi", "shape"), GROUPS, ids=name_of)
 def test_versions_of_an_image_by_a_group_are_at_no_distance(phi, shape):
     images = draw_smooth(3, shape)
-    orbits = phi.operators(shape).apply(images)[:, -4:]
+    orbits = phi.operators(shape).apply(images)[:, -1:]
     for t in range(orbits.shape[1]):
         np.testing.assert_allclose(np.diag(over(phi).distances(images, orbits[:, t])), 0, atol=2e-6)
     assert over(phi).distances(images)[np.triu_indices(3, k=1)].min() > 0.1

@@ -21,13 +21,13 @@ from invariance._core.randomness import make_rng
 from invariance.codebooks.counting import count_columns, count_words, informative_thresholds, level_shares
 from invariance.codebooks.forest import ClusteringForest
 from invariance.codebooks.masks import label_vectors, read_mask
-from invariance.codebooks.orbit import Orbits
 from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image, watch_range
 from invariance.images.validation import is_one_image
 from invariance.transformations import TransformationSet
+from invariance.transformations.copies import Orbits
 from invariance.transformations.photometric import normalize_intensities
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
 from invariance.codebooks.masks import lie_on_object
-from invariance.codebooks.orbit import Orbit
 from invariance.descriptors import Descriptor, WindowDescriptor
 from invariance.descriptors.protocol import DrawRows, Extracted, extract_some
 from invariance.images import draw_boxes
+from invariance.transformations.copies import Orbit
 
 # Windows that every transformed copy has at least, however many copies there are.
 MIN_WINDOWS = 100

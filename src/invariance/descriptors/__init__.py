@@ -5,6 +5,7 @@ from invariance.descriptors.colour_grid import ColourGrid
 from invariance.descriptors.dense_sift import DenseSift
 from invariance.descriptors.fractal import FractalFeatures
 from invariance.descriptors.geometric_blur import GeometricBlur, match_distances
+from invariance.descriptors.gradient_grid import GradientGrid
 from invariance.descriptors.gradient_pyramid import GradientPyramid
 from invariance.descriptors.maximum_responses import MaximumResponses
 from invariance.descriptors.patch_grid import PatchGrid, SortedRings
@@ -17,6 +18,7 @@ __all__ = [
     "Descriptor",
     "FractalFeatures",
     "GeometricBlur",
+    "GradientGrid",
     "GradientPyramid",
     "GridDescriptor",
     "HaarPatches",

@@ -4,6 +4,10 @@ import numpy as np
 
 from invariance._core.compilation import compiled
 
+# Of oriented gradients: weights of pixels that are not added up, the part of the mean strength of an image that is
+# added to that around every cell, and the bound of a value relative to the strength around its cell.
+NEGLIGIBLE, SMALL_PART, LARGEST_SHARE = 1e-4, 0.01, 0.4
+
 
 @compiled
 def average_cells(table, n_channels, boxes, size, wavelets, out):
@@ -65,3 +69,77 @@ def transform_cells(cells):
                     cells[i + step, j, channel] = half * (a + b - c - d)
                     cells[i + step, j + step, channel] = half * (a - b - c + d)
         step *= 2
+
+
+@compiled
+def gather_gradients(images, row_weights, column_weights, n_bins, out):
+    """Fill the rows of out (n, g * g * n_bins) float32 with oriented gradients around g x g cells, of length 1 or 0.
+
+    images (n, h, w) float32; row_weights (g, h) and column_weights (g, w) float32: how much a pixel counts for a cell.
+    """
+    n, h, w = images.shape
+    g = len(row_weights)
+    strips, cells, strengths = np.empty((g, w, n_bins)), np.empty((g, g, n_bins)), np.empty((g, g))
+    for k in range(n):
+        image, vector = images[k], out[k]
+        strips[:] = 0.0
+        for i in range(h):
+            above, below = max(i - 1, 0), min(i + 1, h - 1)
+            for j in range(w):
+                across = float(image[i, min(j + 1, w - 1)]) - float(image[i, max(j - 1, 0)])
+                down = float(image[below, j]) - float(image[above, j])
+                strength = np.sqrt(across * across + down * down)
+                if strength == 0.0:
+                    continue
+                position = np.arctan2(down, across) * (n_bins / (2 * np.pi))
+                position += n_bins * (position < 0)
+                lower = int(position)
+                share = position - lower
+                first, second = lower % n_bins, (lower + 1) % n_bins
+                for a in range(g):
+                    weight = row_weights[a, i]
+                    if weight > NEGLIGIBLE:
+                        strips[a, j, first] += weight * strength * (1 - share)
+                        strips[a, j, second] += weight * strength * share
+        cells[:] = 0.0
+        for a in range(g):
+            for b in range(g):
+                for j in range(w):
+                    weight = column_weights[b, j]
+                    if weight > NEGLIGIBLE:
+                        for o in range(n_bins):
+                            cells[a, b, o] += weight * strips[a, j, o]
+        normalize_cells(cells, strengths, vector)
+
+
+@compiled
+def normalize_cells(cells, strengths, vector):
+    """Fill vector (g * g * n_bins) with cells (g, g, n_bins) relative to what is around them; strengths is scratch.
+
+    The strength around a cell is the mean of the squares in 3 x 3 cells, weighed 1, 2, 1 both ways, plus a small part
+    of the mean over the image, so that noise in empty parts of an image stays small.
+    """
+    g, _, n_bins = cells.shape
+    mean = 0.0
+    for a in range(g):
+        for b in range(g):
+            strengths[a, b] = 0.0
+            for o in range(n_bins):
+                strengths[a, b] += cells[a, b, o] ** 2
+            mean += strengths[a, b] / (g * g)
+    length, place = 0.0, 0
+    for a in range(g):
+        for b in range(g):
+            around = SMALL_PART * mean
+            for c in range(max(a - 1, 0), min(a + 2, g)):
+                for d in range(max(b - 1, 0), min(b + 2, g)):
+                    around += (2 - abs(c - a)) * (2 - abs(d - b)) / 16 * strengths[c, d]
+            scale = 1 / np.sqrt(around) if around > 0 else 0.0
+            for o in range(n_bins):
+                value = np.sqrt(min(cells[a, b, o] * scale, LARGEST_SHARE))
+                vector[place] = value
+                length += value * value
+                place += 1
+    if length > 0:
+        for place in range(len(vector)):
+            vector[place] /= np.sqrt(length)

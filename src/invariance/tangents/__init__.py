@@ -3,6 +3,7 @@
 from invariance.tangents.distance import TangentDistance
 from invariance.tangents.jitter import JitteredDistance
 from invariance.tangents.kernel import TangentVectorKernel
+from invariance.tangents.landmarks import LandmarkClassifier
 from invariance.tangents.machines import JitteredSVC, TangentSVC
 from invariance.tangents.one_class import TangentOneClassSVM
 from invariance.tangents.points import tangent_parts
@@ -11,6 +12,7 @@ from invariance.tangents.virtual import VirtualSVC
 __all__ = [
     "JitteredDistance",
     "JitteredSVC",
+    "LandmarkClassifier",
     "TangentDistance",
     "TangentOneClassSVM",
     "TangentSVC",

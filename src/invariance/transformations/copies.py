@@ -1,6 +1,6 @@
-"""The transformed copies of one image, made one at a time: what a bag of features counts words in.
+"""The transformed copies of one image, made one at a time: what bags of features and encoders describe.
 
-Photographs have many sizes, and an operator stack per size would cost more than counting the words. For an image of
+Photographs have many sizes, and an operator stack per size would cost more than describing the images. For an image of
 320 x 240 pixels in colour and eight rotations, building the stack takes 150 ms and its first use 45 ms; reading the
 eight images directly takes 9 ms, for any size.
 """
@@ -10,11 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from invariance.codebooks import _jit
 from invariance.images import as_float32
-from invariance.transformations import TransformationSet
+from invariance.transformations import _jit
 from invariance.transformations.operators import alter
 from invariance.transformations.resampling import BORDERS, SNAP
+from invariance.transformations.sets import TransformationSet
 from invariance.transformations.steps import Member, Step, Warp
 
 # Shapes of images whose members are kept: photographs mostly have one of a few shapes.

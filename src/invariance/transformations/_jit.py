@@ -1,4 +1,4 @@
-"""The compiled loop of the codebooks; its plain twin is in tests/reference.py."""
+"""The compiled loop of the transformations; its plain twin is in tests/reference.py."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from invariance._core.compilation import compiled
 
-# The borders, numbered as in `transformations.resampling.BORDERS`.
+# The borders, numbered as in `resampling.BORDERS`.
 ZERO, EDGE, REFLECT, WRAP = 0, 1, 2, 3
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from invariance.codebooks.orbit import Orbits, transform_image, warp_image
 from invariance.transformations import Brightness, Rotations, Shifts
+from invariance.transformations.copies import Orbits, transform_image, warp_image
 from tests import reference
 from tests.laws.catalogue import ALL_SETS, GROUPS, name_of
 

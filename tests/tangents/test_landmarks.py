@@ -1,0 +1,103 @@
+"""Landmarks: distances at the best alignment, the regression on similarities, and what Φ is worth."""
+
+import numpy as np
+import pytest
+
+from invariance import Identity, LandmarkClassifier, Rotations, Shifts
+from invariance.descriptors import GradientGrid
+from invariance.tangents.landmarks import draw_landmarks
+from invariance.tangents.ridge import PENALTIES, fit_ridge
+from tests import reference
+
+
+@pytest.fixture(scope="module")
+def glyphs():
+    """Bars, crosses and corners of 20 x 20 pixels, each image turned by any angle."""
+    from scipy import ndimage
+
+    shapes = np.zeros((3, 20, 20))
+    shapes[0, 4:16, 9:11] = 1
+    shapes[1, 4:16, 9:11] = shapes[1, 9:11, 4:16] = 1
+    shapes[2, 4:11, 9:11] = shapes[2, 9:11, 9:16] = 1
+    rng = np.random.default_rng(0)
+    codes = np.arange(90) % 3
+    turned = [ndimage.rotate(shapes[code], rng.uniform(0, 360), reshape=False, order=1) for code in codes]
+    return (np.stack(turned) + rng.normal(0, 0.05, (90, 20, 20))).clip(0, 1).astype(np.float32), codes
+
+
+def test_distances_are_the_least_over_all_versions(glyphs):
+    images, codes = glyphs
+    phi, grid = Rotations(8), GradientGrid(5, 6)
+    model = LandmarkClassifier(phi, descriptor=grid, gamma=1.0).fit(images[:12], codes[:12])
+    versions = phi.operators((20, 20)).apply(images[12:15])
+    expected = [
+        [min(np.square(grid.transform([version])[0] - landmark).sum() for version in of_image) for landmark in
+         grid.transform(images[:12])]
+        for of_image in versions
+    ]  # fmt: skip
+    np.testing.assert_allclose(-np.log(model.similarities(images[12:15])), expected, atol=1e-5)
+
+
+def test_knowing_that_angles_do_not_matter_helps(glyphs):
+    images, codes = glyphs
+    errors = [
+        np.mean(LandmarkClassifier(phi).fit(images[:15], codes[:15]).predict(images[15:]) != codes[15:])
+        for phi in (Rotations(24), Identity())
+    ]
+    assert errors[0] < 0.05 < errors[1]
+
+
+def test_quarter_turns_leave_scores_unchanged(glyphs):
+    images, codes = glyphs
+    model = LandmarkClassifier(Rotations(4)).fit(images[:30], codes[:30])
+    turned = np.rot90(images[30:], axes=(1, 2))
+    np.testing.assert_allclose(model.decision_function(turned), model.decision_function(images[30:]), atol=1e-4)
+
+
+def test_probabilities_are_those_of_scores(glyphs):
+    images, codes = glyphs
+    model = LandmarkClassifier(Shifts(1)).fit(images[:60], np.array(["bar", "cross", "corner"])[codes[:60]])
+    probabilities = model.predict_proba(images[60:])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(images[60:]))
+
+
+def test_held_out_scores_are_those_of_fits_without_an_image():
+    rng = np.random.default_rng(0)
+    features, codes = rng.normal(size=(25, 6)).astype(np.float32), rng.integers(3, size=25)
+    codes[:3] = range(3)
+    ridge = fit_ridge(features, codes, 3)
+    targets = 2.0 * (codes[:, None] == np.arange(3)) - 1
+    for left_out in (0, 7, 24):
+        rest = np.arange(25) != left_out
+        expected = reference.ridge_scores(features[rest], targets[rest], ridge.penalty, features[left_out])
+        np.testing.assert_allclose(ridge.held_out[left_out], expected, atol=1e-6)
+    whole = reference.ridge_scores(features, targets, ridge.penalty, features[3])
+    np.testing.assert_allclose((features[3] - ridge.means) @ ridge.weights + ridge.offsets, whole, atol=1e-6)
+
+
+def test_the_penalty_grows_with_noise():
+    rng = np.random.default_rng(0)
+    codes = np.arange(200) % 2
+    clear = (codes[:, None] + 0.01 * rng.normal(size=(200, 5))).astype(np.float32)
+    noisy = rng.normal(size=(200, 50)).astype(np.float32)
+    assert fit_ridge(noisy, codes, 2).penalty > 100 * fit_ridge(clear, codes, 2).penalty
+    assert len(PENALTIES) > 10
+
+
+def test_landmarks_are_drawn_in_proportion_with_at_least_one_per_class():
+    codes = np.repeat([0, 1, 2], [600, 399, 1])
+    drawn = draw_landmarks(codes, 100, np.random.default_rng(0))
+    assert (np.diff(drawn) > 0).all()
+    np.testing.assert_array_equal(np.bincount(codes[drawn]), [60, 39, 1])
+    np.testing.assert_array_equal(draw_landmarks(codes[:50], 100, np.random.default_rng(0)), np.arange(50))
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"n_landmarks": 0}, "n_landmarks"),
+    ({"descriptor": "edges"}, "descriptor must be a GradientGrid, 'pixels' or None; got 'edges'"),
+    ({"gamma": -1}, "gamma"),
+])  # fmt: skip
+def test_wrong_settings_are_named(glyphs, settings, message):
+    with pytest.raises(ValueError, match=message):
+        LandmarkClassifier(**settings).fit(*glyphs)
