@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import best, timed
-from experiments.isbi2012 import RADIUS, draw_scribbles
 from experiments.peers.pixel_forest import UNLABELLED, PixelForest
+from experiments.strokes import draw_scribbles
 from invariance.datasets import DatasetMissing, load_isbi2012, make_membranes
 from invariance.segmentation import JungleSegmenter
 from invariance.segmentation.dense import context_of, predict_maps
@@ -25,7 +25,7 @@ TRAINING, TEST = range(18), 18
 N_PIXELS, N_REPEATS = 50_000, 5
 SIDES, LARGE_SIDE = (256, 512, 1024, 2048), 4096
 N_COMPARED, TILE_SIDES = 2000, (64, 100, 300, 1000)
-N_DISCS = 160
+N_DISCS, RADIUS = 160, 4
 
 
 def load_sections():

@@ -2,11 +2,11 @@
 
 import importlib
 
-from campaign import arguments, concurrent, disks, images, kills, memory, models
+from campaign import arguments, concurrent, disks, images, kills, memory, models, volumes
 from campaign.part import Part
 
 PARTS: dict[str, Part] = {
-    module.PART.name: module.PART for module in (models, images, arguments, kills, disks, concurrent, memory)
+    module.PART.name: module.PART for module in (models, images, arguments, kills, disks, concurrent, memory, volumes)
 }
 
 IMPORTS = (
@@ -16,12 +16,15 @@ IMPORTS = (
     "skimage.segmentation",
     "skops.io",
     "tifffile",
+    "h5py",
+    "zarr",
     "invariance.cli",
     "invariance.datasets",
     "invariance.methods.classifier",
     "invariance.models",
     "invariance.report",
     "invariance.segmentation",
+    "invariance.volumes.segmentation",
 )
 
 

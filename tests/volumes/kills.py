@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 import zarr
 
+from invariance._core.running import BLOCKS_PER_WORKER, WorkersLost
 from invariance.datasets import make_membranes
 from invariance.models import load, save
 from invariance.segmentation import JungleSegmenter
 from invariance.transformations import Rotations
 from invariance.volumes import segment_volume
 from invariance.volumes import segmentation as stages
-from invariance.volumes.running import BLOCKS_PER_WORKER, WorkersLost
 from invariance.volumes.work import LabelBlock
 
 N_SECTIONS, SIDE, N_WORKERS = 24, 96, 2
@@ -122,7 +122,7 @@ def run_scheduler(folder: Path, expected: np.ndarray, n_runs: int, rng: random.R
             # Half of the runs are killed a second time, the last time never.
             timer = threading.Timer(rng.uniform(0.2, 1.5), cluster[0].kill)
             try:
-                with Client(scheduler_file=str(file), timeout=60) as client:
+                with Client(scheduler_file=str(file), timeout=20) as client:
                     client.wait_for_workers(N_WORKERS, timeout=60)
                     if killed < 1 + number % 2:
                         timer.start()

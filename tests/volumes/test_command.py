@@ -4,15 +4,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
 import zarr
 
 from invariance import models
-from invariance.cli import main
+from invariance.cli import interruption, main
+from invariance.cli.cluster import _answers, open_client
 from invariance.cli.volume_output import parse_bytes, parse_roi
+from invariance.volumes import open_volume
 from invariance.volumes import segmentation as stages
 
 
@@ -59,7 +64,7 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(folder, capsys):
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(folder, arguments, expected_line, capsys, monkeypatch):
-    monkeypatch.setattr("invariance.cli.volume_output.SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr("invariance.cli.cluster.SECONDS_TO_CONNECT", 0.5)
     before = sorted(os.listdir(folder))
     assert main(["segment", "m.inv", *arguments]) == 2
     printed = capsys.readouterr().err.splitlines()
@@ -68,29 +73,51 @@ def test_mistakes_are_one_line(folder, arguments, expected_line, capsys, monkeyp
     assert sorted(os.listdir(folder)) == before
 
 
-def test_an_interrupted_command_says_how_to_go_on(folder, expected):
-    command = [
-        sys.executable,
-        "-m",
-        "invariance",
-        "segment",
-        "m.inv",
-        "source.zarr",
-        "-o",
-        "out.zarr",
-        "--workers",
-        "2",
-    ]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_says_how_to_go_on(folder, expected, number):
+    arguments = ["segment", "m.inv", "source.zarr", "-o", "out.zarr"]
+    command = [sys.executable, "-m", "invariance", *arguments, "--workers", "2"]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, preexec_fn=restore_signals)
     while not (folder / "out.zarr" / "0").exists() and process.poll() is None:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     printed = process.communicate(timeout=120)[1]
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "Run the same command again to go on" in printed
     assert "Traceback" not in printed
-    assert main(command[3:-2]) == 0
+    assert not list((folder / "out.zarr").rglob("*.partial"))
+    assert main(arguments) == 0
     np.testing.assert_array_equal(zarr.open_array(folder / "out.zarr", path="0")[:], expected[0])
+
+
+def restore_signals():
+    """A shell that starts tests in the background ignores Ctrl-C for them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_threads_that_serve_a_loop_are_not_waited_for(source):
+    """zarr and Dask keep theirs until the process ends, which would make every interruption last for its patience."""
+    np.asarray(open_volume(source).section((0,)))  # starts those of zarr
+    serving = [thread.name for thread in threading.enumerate() if thread.name.startswith(interruption.SERVING_THREADS)]
+    assert "zarr_io" in serving
+    over = threading.Event()
+    computing = threading.Thread(target=over.wait, name="computing")
+    computing.start()
+    assert [thread.name for thread in interruption.computing_threads()].count("computing") == 1
+    assert not {thread.name for thread in interruption.computing_threads()} & set(serving)
+    over.set()
+    computing.join()
+
+
+def test_workers_of_this_machine_show_nothing_by_http(monkeypatch):
+    """Dask would serve logs and names of tasks to all users of the machine."""
+    with open_client(2, None) as client:
+        link = client.cluster.dashboard_link
+        for page in ("info/main/workers.html", "json/counts.json", "health", "status"):
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(link.removesuffix("status") + page, timeout=10)
+    assert not _answers(link)
+    assert not _answers(None)
 
 
 def test_failed_blocks_are_listed_and_the_exit_code_is_1(folder, monkeypatch, capsys):

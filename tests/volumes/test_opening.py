@@ -166,3 +166,81 @@ def test_levels_that_do_not_exist(tmp_path, level):
     make_ome(tmp_path / "a.zarr", "0.5")
     with pytest.raises(VolumeError, match="levels 0 to 1"):
         open_volume(tmp_path / "a.zarr", level)
+
+
+class Evil:
+    """Unpickled, it makes a folder."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        import os
+
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("part", ["compressor", "filters"])
+def test_chunks_are_never_unpickled(tmp_path, part):
+    import pickle
+
+    zarr.create_array(tmp_path / "a.zarr", shape=(4, 4), dtype="uint8", chunks=(4, 4), zarr_format=2, compressors=None)
+    metadata = json.loads((tmp_path / "a.zarr" / ".zarray").read_text())
+    metadata[part] = {"id": "pickle"} if part == "compressor" else [{"id": "pickle"}]
+    (tmp_path / "a.zarr" / ".zarray").write_text(json.dumps(metadata))
+    (tmp_path / "a.zarr" / "0.0").write_bytes(pickle.dumps(Evil(tmp_path / "executed")))
+    with pytest.raises(VolumeError, match="packed by pickle, which is not read|cannot be read as a Zarr store"):
+        open_volume(tmp_path / "a.zarr").section(())[:, :]
+    assert not (tmp_path / "executed").exists()
+
+
+def test_chunks_that_unpack_to_too_much_and_links_to_devices(tmp_path):
+    from numcodecs import Blosc, Zlib, Zstd
+
+    for codec in (Zlib(), Blosc(), Zstd()):
+        bomb = codec.encode(bytes(10**6))
+        path = tmp_path / f"{codec.codec_id}.zarr"
+        array = zarr.create_array(
+            path, shape=(8, 4), dtype="uint8", chunks=(4, 4), zarr_format=2, compressors=[codec], fill_value=7
+        )
+        array[:] = 3
+        (path / "1.0").write_bytes(bomb)
+        section = open_volume(path).section(())
+        assert (section[:4, :] == 3).all()
+        with pytest.raises(VolumeError, match="unpacks to more than the shape of a chunk"):
+            section[2:6, :]
+        (path / "1.0").unlink()
+        (path / "1.0").symlink_to("/dev/zero")
+        with pytest.raises(VolumeError, match="is no plain file"):
+            section[2:6, :]
+        (path / "1.0").unlink()
+        assert (section[4:, :] == 7).all()
+    (path / ".zattrs").unlink(missing_ok=True)
+    (path / ".zattrs").symlink_to("/dev/zero")
+    with pytest.raises(VolumeError, match="is no plain file"):
+        open_volume(path)
+
+
+@pytest.mark.parametrize("shape", [(10**12, 10**12), (0, 5), (10**10, 10**3, 10**3)])
+def test_implausible_shapes(tmp_path, shape):
+    zarr.create_array(tmp_path / "a.zarr", shape=shape, dtype="uint8", chunks=(10,) * len(shape))
+    with pytest.raises(VolumeError, match="no pixels|no volume has"):
+        open_volume(tmp_path / "a.zarr")
+
+
+def test_large_tiled_tiffs_are_read_by_region(tmp_path, monkeypatch):
+    from invariance.images import tiff_pages
+
+    monkeypatch.setattr(tiff_pages, "MAX_WHOLE_BYTES", 0)
+    pixels = RNG.integers(0, 255, (3, 90, 80, 3), dtype=np.uint8)
+    with tifffile.TiffWriter(tmp_path / "a.ome.tif", ome=True) as writer:
+        settings = {"tile": (16, 16), "compression": "zlib", "photometric": "rgb"}
+        writer.write(pixels, subifds=1, metadata={"axes": "ZYXS", "PhysicalSizeX": 0.5}, **settings)
+        writer.write(pixels[:, ::2, ::2], subfiletype=1, **settings)
+    monkeypatch.setattr(tifffile.TiffPage, "asarray", None)  # what decodes whole pages
+    volume = open_volume(tmp_path / "a.ome.tif", channel=1)
+    np.testing.assert_array_equal(
+        volume.section((2,))[20:70, 3:50], (pixels[2, 20:70, 3:50, 1] / np.float32(255)).astype(np.float32)
+    )
+    low = open_volume(tmp_path / "a.ome.tif", level=1)
+    assert (low.shape, low.level, low.pixel_size) == ((3, 45, 40), 1, (1, 2, 1))

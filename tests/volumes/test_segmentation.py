@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import zarr
 
+from invariance._core.records import RecordsError
 from invariance.volumes import planning, segment_volume
 from invariance.volumes import segmentation as stages
 from invariance.volumes.blocks import choose_block
-from invariance.volumes.records import RecordsError
-from invariance.volumes.volume import VolumeError
-from invariance.volumes.work import LabelBlock
+from invariance.volumes.volume import Section, VolumeError
+from invariance.volumes.work import LabelBlock, most_probable
 
 
 @pytest.fixture
@@ -33,6 +33,14 @@ def test_labels_are_those_of_whole_sections(model, source, expected, tmp_path):
     )
     shares = [np.mean(expected[0] == value) for value in model.classes_]
     np.testing.assert_allclose(outcome.shares, shares)
+
+
+def test_a_block_reads_its_part_of_a_section_once(model, source, tmp_path, monkeypatch):
+    """Tiles and their halos overlap: each would decode chunks that others have decoded."""
+    reads, read = [], Section.__getitem__
+    monkeypatch.setattr(Section, "__getitem__", lambda self, place: reads.append(place) or read(self, place))
+    segment_volume(model, source, tmp_path / "out.zarr")
+    assert len(reads) == 3
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -125,7 +133,7 @@ def test_two_processes_do_not_share_a_job(model, source, tmp_path, monkeypatch):
     segment_volume(model, source, tmp_path / "out.zarr", roi=roi)
     with sqlite3.connect(tmp_path / "out.zarr.job" / "records.sqlite") as other:
         other.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr("invariance.volumes.records.WAIT_SECONDS", 0.1)
+        monkeypatch.setattr("invariance._core.records.WAIT_SECONDS", 0.1)
         with pytest.raises(RecordsError, match="Another process"):
             segment_volume(model, source, tmp_path / "out.zarr", roi=roi)
 
@@ -171,3 +179,10 @@ def test_the_fingerprint_follows_what_is_predicted_with(model):
     other = copy.copy(model)
     assert stages.fingerprint(other.set_params(n_jobs=2)) == stages.fingerprint(model)
     assert stages.fingerprint(other.set_params(standardize=False)) != stages.fingerprint(model)
+
+
+def test_the_most_probable_class_is_that_of_argmax():
+    rng = np.random.default_rng(0)
+    for n_classes in (1, 2, 3, 7):
+        maps = rng.integers(0, 4, (20, 30, n_classes)).astype(np.float32)  # with many ties
+        np.testing.assert_array_equal(most_probable(maps), maps.argmax(axis=2))

@@ -19,13 +19,14 @@ class ArrayCache:
     def __init__(self, max_bytes: int):
         self.max_bytes = max_bytes
         self._arrays: OrderedDict[Hashable, np.ndarray] = OrderedDict()
+        self._n_bytes = 0
         self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that are kept."""
         with self._lock:
-            return self._sum()
+            return self._n_bytes
 
     def get(self, key: Hashable, make: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the array of a key; it is made if it is not kept, by several threads at once if they ask at once.
@@ -46,14 +47,12 @@ class ArrayCache:
         if array is None:
             array = make()
         with self._lock:
+            before = self._arrays.pop(key, None)
             self._arrays[key] = array
-            self._arrays.move_to_end(key)
-            while len(self._arrays) > 1 and self._sum() > self.max_bytes:
-                self._arrays.popitem(last=False)
+            self._n_bytes += array.nbytes - (0 if before is None else before.nbytes)
+            while len(self._arrays) > 1 and self._n_bytes > self.max_bytes:
+                self._n_bytes -= self._arrays.popitem(last=False)[1].nbytes
         return array
-
-    def _sum(self) -> int:
-        return sum(array.nbytes for array in self._arrays.values())
 
     def __getstate__(self) -> dict:
         """Copy and pickle the bound alone: what is kept can be made again."""

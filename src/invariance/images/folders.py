@@ -1,16 +1,17 @@
 """Folders of images: one sub-folder per class, or images beside a folder of their masks."""
 
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from invariance._core.checks import check_choice
 from invariance._core.progress import track
 from invariance.images.decoding import FORMAT_NAMES
-from invariance.images.listing import Listing, check_folder, image_paths, list_images
+from invariance.images.listing import Listing, check_folder, image_paths, iterate_images, list_images
 from invariance.images.pages import ImageError
 from invariance.images.reading import read_image, read_mask_stack, read_stack
 from invariance.images.resizing import resize, shrink
@@ -89,14 +90,9 @@ def read_class_folder(
     -------
     data : ClassFolder
     """
-    folder = check_folder(folder)
-    check_choice("on_error", on_error, ("raise", "skip"))
-    listings = _class_files(folder, min_classes)
-    left_out = [(path, f"image '{path}' lies in no class folder. Move it into one.") for path in image_paths(folder)]
-    left_out += [entry for listing in listings.values() for entry in listing.left_out]
-    if left_out and on_error == "raise":
-        raise ImageError(left_out[0][1])
-    labelled = [(path, name) for name, listing in listings.items() for path in listing.paths]
+    paths: list[Path] = []
+    counts, left_out = list_class_folder(folder, paths.extend, on_error=on_error, min_classes=min_classes)
+    labelled = list(zip(paths, np.repeat(list(counts), list(counts.values())), strict=True))
     result = ClassFolder([], np.array([]), [], left_out)
     labels = []
     for path, label in track(labelled, "reading images"):
@@ -110,8 +106,7 @@ def read_class_folder(
         result.images.append(shrink(image, max_side) if shape is None else resize(image, shape, rule))
         result.paths.append(path)
         labels.append(label)
-    for empty in sorted({label for _, label in labelled} - set(labels)):
-        raise ImageError(f"class folder '{folder / empty}' holds no readable image. Repair it or remove it.")
+    check_none_empty(folder, sorted(counts.keys() - set(labels)))
     return result._replace(labels=np.array(labels))
 
 
@@ -168,22 +163,61 @@ def read_masked_stack(image_path: str | os.PathLike, mask_path: str | os.PathLik
     return MaskedImages(list(image), list(mask), [Path(image_path)] * len(image))
 
 
-def _class_files(folder: Path, min_classes: int) -> dict[str, Listing]:
-    """List the image files of each class, in sub-folders too; a class without any is an error."""
+def list_class_folder(
+    folder: str | os.PathLike,
+    add: Callable[[Iterable[Path]], Any],
+    *,
+    on_error: str = "raise",
+    min_classes: int = 2,
+) -> tuple[dict[str, int], list[tuple[Path, str]]]:
+    """List the files of a folder as `read_class_folder` reads them, without reading any.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    add : callable (iterable of Path)
+        Called once per class with its files, one class after another, such as the method of a list that extends it.
+    on_error, min_classes
+        As for `read_class_folder`.
+
+    Returns
+    -------
+    counts : dict of str to int
+        Number of files of each class.
+    left_out : list of (Path, str)
+        Entries that are not images of a class, with the reason.
+    """
+    folder = check_folder(folder)
+    check_choice("on_error", on_error, ("raise", "skip"))
     cure = "Make one sub-folder per class and put its images there."
     classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     if not classes:
         state = "has no sub-folders" if any(folder.iterdir()) else "is empty"
         raise ImageError(f"folder '{folder}' {state}. {cure}")
-    files = {path.name: list_images(path, recursive=True) for path in classes}
-    for name, listing in files.items():
-        if not listing.paths:
-            why = f" that are read: {listing.left_out[0][1]}" if listing.left_out else "."
-            raise ImageError(f"class folder '{folder / name}' holds no images{why} Add some, or remove the folder.")
-    if len(files) < min_classes:
+    left_out = [(path, f"image '{path}' lies in no class folder. Move it into one.") for path in image_paths(folder)]
+    counts: dict[str, int] = {}
+    for path in classes:
+        unread: list[tuple[Path, str]] = []
+        counting = itertools.count()
+        # `zip` draws a number for every file, and none after the last.
+        add(file for file, _ in zip(iterate_images(path, unread, recursive=True), counting, strict=False))
+        counts[path.name] = next(counting)
+        if not counts[path.name]:
+            why = f" that are read: {min(unread)[1]}" if unread else "."
+            raise ImageError(f"class folder '{path}' holds no images{why} Add some, or remove the folder.")
+        left_out += sorted(unread)
+    if len(counts) < min_classes:
         only = classes[0].name
         raise ImageError(f"folder '{folder}' holds one class only, '{only}'; learning needs at least two. {cure}")
-    return files
+    if left_out and on_error == "raise":
+        raise ImageError(left_out[0][1])
+    return counts, left_out
+
+
+def check_none_empty(folder: str | os.PathLike, classes: Sequence[str]) -> None:
+    """Raise an error if there is a class of which no image could be read."""
+    if classes:
+        raise ImageError(f"class folder '{Path(folder) / classes[0]}' holds no readable image. Repair it or remove it.")
 
 
 def _by_stem(folder: str | os.PathLike, listing: Listing) -> dict[str, Path]:

@@ -49,14 +49,22 @@ def watch_range(estimator: Any, images: Any, *, reset: bool) -> None:
     if reset:
         estimator.intensity_range_ = measure_range(images)
         return
+    difference = None if _n_comparing else compare_range(estimator, images)
+    if difference is not None:
+        warnings.warn(difference, RangeWarning, stacklevel=2)
+
+
+def compare_range(estimator: Any, images: Any) -> str | None:
+    """Say in a line how the range of images differs from that of the training images; None if it does not."""
     fitted: Any = getattr(estimator, "intensity_range_", None)
-    if not _is_range(fitted) or _n_comparing:
-        return
+    if not _is_range(fitted):
+        return None
     found = measure_range(images)
     quotient = _quotient(found, fitted)
     limit = MAX_QUOTIENT_OF_16_BITS if "uint16" in (found["dtype"], fitted["dtype"]) else MAX_QUOTIENT
-    if quotient is not None and not 1 / limit <= quotient <= limit:
-        warnings.warn(_describe_difference(estimator, found, fitted, quotient), RangeWarning, stacklevel=2)
+    if quotient is None or 1 / limit <= quotient <= limit:
+        return None
+    return _describe_difference(estimator, found, fitted, quotient)
 
 
 @contextmanager

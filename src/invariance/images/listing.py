@@ -48,12 +48,32 @@ def list_images(folder: str | os.PathLike, *, recursive: bool = False) -> Listin
     listing : Listing
     """
     left_out: list[tuple[Path, str]] = []
-    files = list(_walk(check_folder(folder), recursive, left_out))
-    for path in files:
-        reason = _why_unread(path)
-        if reason is not None:
+    return Listing(list(iterate_images(folder, left_out, recursive=recursive)), sorted(left_out))
+
+
+def iterate_images(
+    folder: str | os.PathLike, left_out: list[tuple[Path, str]], *, recursive: bool = False
+) -> Iterator[Path]:
+    """Yield the images of a folder as `list_images` lists them, one by one, since there may be millions.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    left_out : list of (Path, str)
+        What is left out is appended, with the reason.
+    recursive : bool, default=False
+        Whether sub-folders are searched as well.
+
+    Yields
+    ------
+    path : Path
+        Sorted by the parts of the path.
+    """
+    for path in _walk(check_folder(folder), recursive, left_out):
+        if _has_known_suffix(path):
+            yield path
+        elif (reason := _why_unread(path)) is not None:
             left_out.append((path, reason))
-    return Listing(sorted(path for path in files if _has_known_suffix(path)), sorted(left_out))
 
 
 def image_paths(folder: str | os.PathLike, *, recursive: bool = False) -> list[Path]:
@@ -70,7 +90,7 @@ def image_paths(folder: str | os.PathLike, *, recursive: bool = False) -> list[P
     paths : list of Path
         Without hidden files and without files in hidden folders.
     """
-    return sorted(path for path in _walk(check_folder(folder), recursive) if _has_known_suffix(path))
+    return [path for path in _walk(check_folder(folder), recursive) if _has_known_suffix(path)]
 
 
 def check_folder(folder: str | os.PathLike) -> Path:
@@ -88,14 +108,15 @@ def check_folder(folder: str | os.PathLike) -> Path:
 
 
 def _walk(folder: Path, recursive: bool, left_out: list[tuple[Path, str]] | None = None) -> Iterator[Path]:
-    """Yield the files of a folder; what is not searched is appended to `left_out`."""
+    """Yield the files of a folder, sorted; what is not searched is appended to `left_out`."""
     noted = [] if left_out is None else left_out
     try:
-        entries = sorted(folder.iterdir())
+        # Only names are kept, which take a fraction of the memory of paths.
+        names = sorted((path.name for path in folder.iterdir()), key=os.path.normcase)
     except OSError as error:
         noted.append((folder, _unreadable(folder, error)))
         return
-    for path in entries:
+    for path in map(folder.joinpath, names):
         if path.name.startswith("."):
             continue
         if path.is_file():
@@ -117,10 +138,8 @@ def _has_known_suffix(path: Path) -> bool:
 
 
 def _why_unread(path: Path) -> str | None:
-    """Say why a file that is an image is not read; None for images that are, and for files that are none."""
+    """Say why a file that is an image is not read; None for files that are none."""
     suffix = path.suffix.lower()
-    if suffix in SUFFIXES:
-        return None
     if suffix in UNREAD_SUFFIXES:
         return f"'{path}' is a {suffix} file, which is not read. Convert it to PNG or TIFF."
     try:

@@ -53,6 +53,7 @@ def decode_tiff(path: Path, one_page: bool, stored: bool) -> Pages:
 
     with tifffile.TiffFile(path) as file:
         series = find_series(path, file)
+        check_unpacked_size(path, series)
         page = series.keyframe
         n_pages = math.prod(series.shape[axis] for axis in page_axes(series.axes))
         if one_page and n_pages == 1:
@@ -107,14 +108,20 @@ def _photometric_of_pillow(pages: Pages, page: "tifffile.TiffPage", stored: bool
     return pages._replace(values=values, alpha=alpha)
 
 
-def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeries":
-    """Find the one image of a TIFF, of any dimensions, apart from its reduced copies (pyramids, thumbnails)."""
+def find_series(path: Path, file: "tifffile.TiffFile", level: int = 0) -> "tifffile.TiffPageSeries":
+    """Find the one image of a TIFF, of any dimensions, apart from its reduced copies (pyramids, thumbnails).
+
+    With `level`, find that copy in the pyramid of the image instead.
+    """
     _check_page_chain(file)
     series = [series for series in file.series if not series.keyframe.is_reduced]
     if not series:
         raise ValueError("no page found")
-    first, page = series[0], series[0].keyframe
-    if first.size == 0:
+    levels = series[0].levels
+    if not 0 <= level < len(levels):
+        raise ImageError(f"image '{path}' has the levels 0 to {len(levels) - 1}; got {level}.")
+    found, page = levels[level], levels[level].keyframe
+    if found.size == 0:
         raise zero_size(path, page.imagelength, page.imagewidth)
     if isinstance(page.bitspersample, tuple):
         raise ImageError(
@@ -123,10 +130,15 @@ def find_series(path: Path, file: "tifffile.TiffFile") -> "tifffile.TiffPageSeri
         )
     _check_segments(page)
     if len(series) > 1:
-        raise unequal_pages(path, first.shape, series[1].shape)
-    if first.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
+        raise unequal_pages(path, found.shape, series[1].shape)
+    return found
+
+
+def check_unpacked_size(path: Path, series: "tifffile.TiffPageSeries") -> None:
+    """Refuse pages that would unpack to many more pixels than their file is large."""
+    page = series.keyframe
+    if series.nbytes > path.stat().st_size and _too_many(page.imagelength * page.imagewidth):
         raise oversized(path)
-    return first
 
 
 def _check_segments(page: "tifffile.TiffPage") -> None:

@@ -12,7 +12,7 @@ BASE_BYTES, THREAD_BYTES = 590_000_000, 200_000_000
 def block_bytes(model: JungleSegmenter, block: Sequence[int], n_threads: int = 1) -> int:
     """Return how many bytes a process needs for one block (..., y, x) of a volume at the most."""
     n_rounds, n_classes = len(model.final_estimators_), len(model.classes_)
-    margin = 2 * TILE_SIDE * (n_rounds - 1)  # what the rounds before the last need around the block
+    margin = 2 * TILE_SIDE * n_rounds  # what is read around the block
     height, width = (side + margin for side in block[-2:])
     n_sections = 1
     for side in block[:-2]:

@@ -12,19 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core.records import RECORDS, Records, RecordsError, job_folder
+from invariance._core.running import Failure, InThisProcess, OnDask, Progress, Workers, run_stage
 from invariance._version import __version__
 from invariance.models import save
 from invariance.segmentation import JungleSegmenter
 from invariance.volumes import ome
 from invariance.volumes.blocks import Grid
 from invariance.volumes.planning import PROBABILITIES, Plan, plan_segmentation
-from invariance.volumes.records import Records, RecordsError
-from invariance.volumes.running import Failure, InThisProcess, OnDask, Progress, Workers, run_stage
 from invariance.volumes.targets import Levels, make_arrays, make_group
 from invariance.volumes.work import Job, LabelBlock, MeasureSection, ShrinkBlock
 
-# Files of a job, in a folder beside the store.
-JOB_SUFFIX, RECORDS, MODEL = ".job", "records.sqlite", "model.inv"
+MODEL = "model.inv"  # for the workers, in the folder of the job
 
 
 class Outcome(NamedTuple):
@@ -120,11 +119,6 @@ def segment_volume(
         return Outcome(target, plan.grid.n_blocks, counted / max(1, counted.sum()), failures)
     finally:
         records.close()
-
-
-def job_folder(target: Path) -> Path:
-    """Return the folder of a job, beside its store."""
-    return target.with_name(target.name + JOB_SUFFIX)
 
 
 def _prepare_folder(target: Path, restart: bool) -> Path:

@@ -1,5 +1,6 @@
 """What a volume is: sections of one size along further axes, any part of which can be read by itself."""
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,9 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
+# What a section and a volume may have, far beyond any microscope: larger ones are forged, and would never end.
+MAX_SECTION_PIXELS, MAX_PIXELS = 2**36, 2**50
+
 
 class VolumeError(ValueError):
     """A file or folder that cannot be read as a volume."""
+
+
+def check_size(path: Path, shape: tuple[int, ...]) -> None:
+    """Refuse a shape (..., y, x) that no volume has."""
+    if min(shape) < 1:
+        raise VolumeError(f"'{path}' has no pixels: its shape is {tuple(shape)}.")
+    if math.prod(shape[-2:]) > MAX_SECTION_PIXELS or math.prod(shape) > MAX_PIXELS:
+        raise VolumeError(f"'{path}' states the shape {tuple(shape)}, which no volume has. It is damaged or hostile.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +107,37 @@ def identify(path: Path) -> str:
     """Return the name, size and time of a file, as far as they show that it has changed."""
     status = os.stat(path)
     return f"{path.name} {status.st_size} {status.st_mtime_ns}"
+
+
+class ReadOnce:
+    """A section of which a part is read at once and kept, since tiles overlap; the rest is read when it is needed.
+
+    Parameters
+    ----------
+    section : Section
+    rows, cols : slice
+        The part, with starts and stops; what lies outside of the section is left out.
+    """
+
+    def __init__(self, section: Section, rows: slice, cols: slice):
+        self._section = section
+        self.shape, self.dtype = section.shape, section.dtype
+        self._rows, self._cols = (
+            slice(max(0, part.start), min(part.stop, length))
+            for part, length in zip((rows, cols), self.shape, strict=False)
+        )
+        self._part = np.asarray(section[self._rows, self._cols])
+
+    def __getitem__(self, place: tuple[slice, slice]) -> np.ndarray:
+        rows, cols = (slice(*part.indices(length)[:2]) for part, length in zip(place, self.shape, strict=False))
+        if _holds(self._rows, rows) and _holds(self._cols, cols):
+            top, left = self._rows.start, self._cols.start
+            return self._part[rows.start - top : rows.stop - top, cols.start - left : cols.stop - left]
+        return self._section[rows, cols]
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.array(self[:, :], dtype)
+
+
+def _holds(outer: slice, inner: slice) -> bool:
+    return outer.start <= inner.start and inner.stop <= outer.stop

@@ -4,29 +4,20 @@ The metadata of a store come from a stranger: what they say is checked before it
 """
 
 import json
-from itertools import product
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from invariance.volumes.arrays import AXES, GUESSED_AXES, Stored, are_axes, chunks_of, guess_axes, volume_of_array
 from invariance.volumes.volume import Volume, VolumeError
+from invariance.volumes.zarr_checks import check_children, check_chunk, check_codecs, check_metadata
 
-AXES = "tczyx"
 MARKERS = (".zarray", ".zgroup", "zarr.json")
-# Axes of plain arrays by their number, if the store does not name them; channels last are red, green, blue (and alpha).
-GUESSED_AXES = {2: "yx", 3: "zyx", 4: "tzyx", 5: "tczyx"}
-COLOUR_CHANNELS = (3, 4)
 CURE = "Convert it to OME-Zarr 0.4 or 0.5, or name one of its arrays."
-
-
-class Stored(NamedTuple):
-    """An array of a store, the letters of its axes, and the size and unit of a pixel along each."""
-
-    array: Any
-    axes: str
-    pixel_size: tuple[float, ...]
-    units: tuple[str | None, ...]
 
 
 def is_zarr(path: Path) -> bool:
@@ -36,48 +27,32 @@ def is_zarr(path: Path) -> bool:
 
 def open_zarr(path: Path, level: int, channel: int | None) -> Volume:
     """Open an image of a store at one of its levels."""
-    stored = _find_array(path, level)
-    lengths = dict(zip(stored.axes, stored.array.shape, strict=True))
-    n_channels = lengths.get("c")
-    if channel is not None and not 0 <= channel < (n_channels or 1):
-        raise VolumeError(f"'{path}' has {n_channels or 1} channels, counted from 0; got channel {channel}.")
-    if stored.array.dtype.kind not in "biuf":
-        raise VolumeError(f"'{path}' holds {stored.array.dtype}; images hold real numbers.")
-    is_one = n_channels is not None and (channel is not None or n_channels == 1)
-    kept = [place for place, axis in enumerate(stored.axes) if axis != "c"]
-    axes = "".join(stored.axes[place] for place in kept)
-    if axes[-2:] != "yx":
-        raise VolumeError(f"the axes of '{path}' are {stored.axes}; y and x must be the last ones besides channels.")
+    with _one_line(path):
+        stored = _find_array(path, level)
+        check_codecs(path, stored.array)
+    array = stored.array
+    folder, files = path / array.path, array.shards or array.chunks
 
-    channel_place = "".join(axis for axis in stored.axes if axis in "cyx").find("c")
+    def file_of(number: tuple[int, ...]) -> Path:
+        return folder / array.metadata.encode_chunk_key(number)
 
-    def read(index: tuple[int, ...], rows: slice, cols: slice) -> np.ndarray:
-        place: dict[str, Any] = dict(zip(axes, (*index, rows, cols), strict=True))
-        if n_channels is not None:
-            place["c"] = (channel or 0) if is_one else slice(None)
-        part = np.asarray(stored.array[tuple(place[axis] for axis in stored.axes)])
-        return np.moveaxis(part, channel_place, -1) if part.ndim == 3 else part
+    def read(place: tuple[Any, ...]) -> np.ndarray:
+        with _one_line(path):
+            for number in chunks_of(place, array.shape, files):
+                n_bytes = math.prod(files) * array.dtype.itemsize
+                check_chunk(file_of(number), n_bytes, is_shard=array.shards is not None)
+            return np.asarray(array[place])
 
-    def is_stored(index: tuple[int, ...]) -> bool:
-        sides = dict(zip(stored.axes, stored.array.shards or stored.array.chunks, strict=True))
-        fixed = {axis: (one // sides[axis],) for axis, one in zip(axes, index, strict=False)}
-        ranges = [fixed.get(axis, range(-(-lengths[axis] // sides[axis]))) for axis in stored.axes]
-        keys = map(stored.array.metadata.encode_chunk_key, product(*ranges))
-        return any((path / stored.array.path / key).exists() for key in keys)
-
-    return Volume(
-        path=path,
-        axes=axes,
-        shape=tuple(lengths[axis] for axis in axes),
-        n_channels=None if n_channels is None or is_one else n_channels,
-        dtype=stored.array.dtype,
-        pixel_size=tuple(stored.pixel_size[place] for place in kept),
-        units=tuple(stored.units[place] for place in kept),
-        level=level,
-        channel=channel,
-        identity=json.dumps([stored.axes, stored.array.shape, str(stored.array.dtype), str(stored.array.path)]),
-        _read=read,
-        _is_stored=is_stored if stored.array.fill_value == 0 else lambda index: True,
+    return volume_of_array(
+        path,
+        stored,
+        level,
+        channel,
+        identity=json.dumps([stored.axes, array.shape, str(array.dtype), str(array.path)]),
+        read=read,
+        chunks=array.chunks,
+        files=files,
+        is_file_stored=(lambda number: file_of(number).exists()) if array.fill_value == 0 else None,
     )
 
 
@@ -85,21 +60,21 @@ def _find_array(path: Path, level: int) -> Stored:
     """Find the array of a level, by the metadata of OME if there are any."""
     import zarr
 
-    try:
-        node: Any = zarr.open(path, mode="r")
-    except Exception as error:  # zarr raises errors of many kinds for damaged metadata
-        raise VolumeError(f"'{path}' cannot be read as a Zarr store ({_first_line(error)}).") from error
+    check_metadata(path)
+    node: Any = zarr.open(path, mode="r")
     if isinstance(node, zarr.Array):
         if level != 0:
             raise VolumeError(f"'{path}' is a single array, with level 0 only; got {level}. Omit it.")
         return _as_plain(path, node)
     attributes = dict(node.attrs)
-    if "bioformats2raw.layout" in attributes and "0" in node:
+    if "bioformats2raw.layout" in attributes and (path / "0").is_dir():
+        check_metadata(path / "0")
         node = node["0"]
         attributes = dict(node.attrs)
     ome = attributes.get("ome", attributes)
     multiscales = ome.get("multiscales") if isinstance(ome, dict) else None
     if not isinstance(multiscales, list) or not multiscales or not isinstance(multiscales[0], dict):
+        check_children(path / node.path)
         arrays = sorted(name for name, _ in node.arrays())
         if len(arrays) == 1 and level == 0:
             return _as_plain(path, node[arrays[0]])
@@ -115,7 +90,12 @@ def _read_level(path: Path, group: Any, multiscale: dict, level: int) -> Stored:
     if not 0 <= level < len(datasets):
         raise VolumeError(f"'{path}' has the levels 0 to {len(datasets) - 1}; got {level}.")
     name = str(datasets[level]["path"])
-    if ".." in name.split("/") or name.startswith("/") or name not in group:
+    parts = name.split("/")
+    if ".." in parts or "\0" in name or name.startswith("/"):
+        raise VolumeError(f"the metadata of '{path}' name the dataset '{name}', which is not in it. {CURE}")
+    for n_parts in range(len(parts)):
+        check_metadata(Path(path, group.path, *parts[: n_parts + 1]))
+    if name not in group or not hasattr(group[name], "shape"):
         raise VolumeError(f"the metadata of '{path}' name the dataset '{name}', which is not in it. {CURE}")
     array = group[name]
     axes, units = _read_axes(path, multiscale.get("axes"), len(array.shape))
@@ -131,7 +111,7 @@ def _read_axes(path: Path, stated: Any, n_axes: int) -> tuple[str, tuple[str | N
         return GUESSED_AXES.get(n_axes, ""), (None,) * n_axes
     named = [axis if isinstance(axis, dict) else {"name": axis} for axis in stated]
     letters = "".join(str(axis.get("name", "?")).lower() for axis in named)
-    if len(named) != n_axes or len(set(letters)) != n_axes or not set("yx") <= set(letters) <= set(AXES):
+    if len(named) != n_axes or not are_axes(letters, n_axes):
         raise VolumeError(f"the axes of '{path}' are {letters}, for an array of {n_axes}; they must be among {AXES}.")
     units = tuple(unit if isinstance(unit := axis.get("unit"), str) else None for axis in named)
     return letters, units
@@ -153,14 +133,20 @@ def _as_plain(path: Path, array: Any) -> Stored:
     n_axes = len(array.shape)
     names = getattr(array.metadata, "dimension_names", None)
     axes = "".join(name or "?" for name in names).lower() if names else ""
-    if len(axes) != n_axes or len(set(axes)) != n_axes or not set("yx") <= set(axes) <= set(AXES):
-        axes = GUESSED_AXES.get(n_axes, "")
-        if n_axes in (3, 4) and array.shape[-1] in COLOUR_CHANNELS:
-            axes = "zyxc"[4 - n_axes :]
+    if not are_axes(axes, n_axes):
+        axes = guess_axes(array.shape)
     if not axes:
         raise VolumeError(f"'{path}' is an array of {n_axes} axes; a volume has 2 to 5, of {AXES}. {CURE}")
     return Stored(array, axes, (1.0,) * n_axes, (None,) * n_axes)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+@contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    """Turn what zarr and its codecs raise for damaged stores, errors of many kinds, into one sentence."""
+    try:
+        yield
+    except VolumeError:
+        raise
+    except Exception as error:
+        detail = str(error).partition("\n")[0] or type(error).__name__
+        raise VolumeError(f"'{path}' cannot be read as a Zarr store ({detail}).") from error

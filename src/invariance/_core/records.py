@@ -1,4 +1,4 @@
-"""What is finished: one SQLite file beside the store, written by the one process that gives out the blocks."""
+"""What is finished: one SQLite file beside the result, written by the one process that gives out the blocks."""
 
 import json
 import sqlite3
@@ -13,6 +13,13 @@ CREATE TABLE IF NOT EXISTS finished (
 ) WITHOUT ROWID;
 """
 WAIT_SECONDS = 10.0
+# The folder of a job, beside its result, and the file in it.
+JOB_SUFFIX, RECORDS = ".job", "records.sqlite"
+
+
+def job_folder(target: Path) -> Path:
+    """Return the folder of a job, beside its result."""
+    return target.with_name(target.name + JOB_SUFFIX)
 
 
 class RecordsError(ValueError):
@@ -77,6 +84,12 @@ class Records:
         """Return the results of a stage by number."""
         found = self._database.execute("SELECT number, result FROM finished WHERE stage = ?", (stage,))
         return {number: json.loads(result) for number, result in found}
+
+    def result(self, stage: str, number: int) -> Any:
+        """Return the result of one finished block."""
+        query = "SELECT result FROM finished WHERE stage = ? AND number = ?"
+        (result,) = self._database.execute(query, (stage, number)).fetchone()
+        return json.loads(result)
 
     def add(self, stage: str, finished: Iterable[tuple[int, Any]]) -> None:
         """Record blocks and their results, all of them or none; they are on the disk when this returns."""
