@@ -79,7 +79,7 @@ def test_compare_ranks_and_ends_with_the_command_for_the_winner(small_folder, ca
 def test_compare_as_json(small_folder, capsys):
     assert main(["compare", str(small_folder), "--json", *COMPARE]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert len(document["contestants"]) == 4
+    assert len(document["contestants"]) == 6  # with three baselines and the pretrained network
     assert all(contestant["judged"] == 6 for contestant in document["contestants"])
     assert document["contestants"][0]["among_the_best"]
 

@@ -29,9 +29,12 @@ SHOWN_WITH_IMAGES = {
     "codebook": "large weight for class",
     "hierarchy": "template of the last layer with the largest weight",
     "tangent": "orange frame",
+    "landmarks": "The images beside it are landmarks",
     "texture": "orange frame",
     "objects": "orange frame",
     "tradeoff": "kernels by their mean share",
+    "encoder": "describes every image by 1280 values",
+    "photos": "Shares of the network and of the kinds of words",
 }
 
 
@@ -47,7 +50,7 @@ def stripes(n_each, seed, side=24):
     return [np.clip(photo, 0, 1).astype(np.float32) for photo in photos], labels
 
 
-def few_kernels(plan, facts, common):
+def few_kernels(plan, facts, common, encoder=None):
     """A trade-off that is fitted in no time."""
     kernels = [
         ImageKernel(TangentDistance(set_), 16, name) for set_, name in ((Identity(), "pixels"), (None, "tangents"))

@@ -89,9 +89,9 @@ def test_fit_chooses_within_the_budget_and_says_why(here, capsys, monkeypatch):
     budgets = []
     select = selection.select_method
 
-    def note(images, labels, phi, budget, seed):
+    def note(images, labels, phi, budget, seed, **settings):
         budgets.append(budget)
-        return select(images, labels, phi, budget, seed)
+        return select(images, labels, phi, budget, seed, **settings)
 
     monkeypatch.setattr("invariance.methods.select_method", note)
     assert main(["fit", "train", "-o", "m.inv", "--budget", "2", "--seed", "3"]) == 0

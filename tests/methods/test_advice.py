@@ -231,8 +231,10 @@ def test_the_figure_shows_every_finding_with_its_interval(turned, tmp_path):
 
 def test_combinations_are_tried_with_what_helps_first(monkeypatch):
     looked = []
-    original = module._Bench._look
-    monkeypatch.setattr(module._Bench, "_look", lambda bench, parts: looked.append(parts) or original(bench, parts))
+    original = module._Bench._work_of_whole
+    monkeypatch.setattr(
+        module._Bench, "_work_of_whole", lambda bench, parts: looked.append(parts) or original(bench, parts)
+    )
     drawings = make_glyphs(8, rotation=0, shift=3, scale=0, noise=0.2, random_state=0)
     advice = advise(drawings.images, drawings.labels)
     assert [len(parts) for parts in looked] == sorted(len(parts) for parts in looked)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from invariance.datasets import make_glyphs
 from invariance.methods import Trial, get_method, method_names
-from invariance.methods.comparison import PEERS, Contestant, PixelClassifier, compare, rank_contestants
+from invariance.methods.comparison import PEERS, Contestant, compare, rank_contestants
 from invariance.transformations import Rotations, Scales, Shifts
 
 
@@ -28,7 +29,8 @@ def comparison(drawings):
 
 def test_a_method_competes_with_and_without_invariance_and_with_peers(comparison):
     entered = {(contestant.method, contestant.invariance) for contestant in comparison.contestants}
-    assert entered == {("tangent", None), ("tangent", "reflections"), *((peer, None) for peer in PEERS)}
+    peers = {(peer, None) for peer in PEERS}
+    assert entered == {("tangent", None), ("tangent", "reflections"), ("encoder", None), *peers}
     assert comparison.winner.method == "tangent"
     assert comparison.untried == {}
     assert comparison.n_compared == 18
@@ -105,7 +107,8 @@ def test_an_unknown_method_is_refused(drawings):
 
 @pytest.mark.parametrize("peer", PEERS)
 def test_peers_learn_from_images_of_any_sizes(peer):
-    dark, bright = [np.zeros((20, 30))] * 3, [np.ones((40, 25, 3))] * 3
-    fitted = PixelClassifier(PEERS[peer]).fit([*dark, *bright], ["dark"] * 3 + ["bright"] * 3)
+    stripes = np.eye(5).repeat(8, axis=0).repeat(5, axis=1)
+    dark, bright = [np.zeros((20, 30))] * 3, [np.stack([1 - stripes / 2] * 3, axis=2)] * 3
+    fitted = clone(PEERS[peer]).fit([*dark, *bright], ["dark"] * 3 + ["bright"] * 3)
     assert fitted.predict([dark[0], bright[0]]).tolist() == ["dark", "bright"]
     assert fitted.predict_proba([dark[0]]).tolist() == [[0.0, 1.0]]

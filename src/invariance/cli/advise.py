@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.cluster import ImagesSchedulerOption, WorkersOption, open_client
 from invariance.cli.console import make_console, say
 from invariance.cli.options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
 from invariance.cli.output import FIGURE, REPORT, OverwriteOption, claim_file
@@ -42,6 +43,8 @@ def run(
         typer.Option(min=1, help=f"Time in seconds; what exceeds it is listed as not tried. Default: {BUDGET:g}."),
     ] = BUDGET,
     strict: StrictOption = False,
+    workers: WorkersOption = 1,
+    scheduler: ImagesSchedulerOption = None,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
@@ -52,7 +55,8 @@ def run(
     from invariance.methods import advise
 
     found = read_folder(folder, strict)
-    advice = advise(found.images, found.labels, budget, random_state=seed)
+    with open_client(workers, scheduler) as client:
+        advice = advise(found.images, found.labels, budget, random_state=seed, client=client)
     commands = _next_commands(folder, advice)
     if figure_path is not None:
         from invariance.report import save_figure

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance.cli.cluster import ImagesSchedulerOption, WorkersOption, open_client
 from invariance.cli.console import make_console, say
-from invariance.cli.options import FolderArgument, JobsOption, JsonOption, SeedOption, StrictOption, read_folder
+from invariance.cli.options import (
+    EncoderOption,
+    FolderArgument,
+    JobsOption,
+    JsonOption,
+    SeedOption,
+    StrictOption,
+    find_encoder,
+    read_folder,
+)
 
 if TYPE_CHECKING:
     from invariance.methods import Comparison
@@ -21,7 +31,9 @@ EXAMPLES = """Examples:
 
   invariance compare digits/ --invariant-to rotations:5:15 --invariant-to shifts:1
 
-  invariance compare digits/ --invariant-to shifts:1 --budget 60 --json"""
+  invariance compare digits/ --invariant-to shifts:1 --budget 60 --json
+
+  invariance compare flowers/ --scheduler tls://host:8786"""
 
 
 def run(
@@ -38,7 +50,10 @@ def run(
         float,
         typer.Option(min=1, help=f"Time in seconds; what exceeds it is listed as not tried. Default: {BUDGET:g}."),
     ] = BUDGET,
+    encoder: EncoderOption = None,
     strict: StrictOption = False,
+    workers: WorkersOption = 1,
+    scheduler: ImagesSchedulerOption = None,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
@@ -48,7 +63,11 @@ def run(
     chosen = None if methods is None else [name.strip() for name in methods.split(",")]
     found = read_folder(folder, strict)
     invariances = invariant_to or STANDARD
-    comparison = compare(found.images, found.labels, invariances, chosen, budget, random_state=seed)
+    network = find_encoder(encoder)
+    with open_client(workers, scheduler) as client:
+        comparison = compare(
+            found.images, found.labels, invariances, chosen, budget, random_state=seed, client=client, encoder=network
+        )
     command = _command(folder, comparison.winner)
     if as_json:
         say(json.dumps(_as_dict(comparison, command), indent=2))

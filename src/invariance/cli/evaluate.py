@@ -2,10 +2,13 @@
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from invariance._core.escaping import escape_controls
+from invariance.cli.classifying import Classified, iterate_blocks
+from invariance.cli.cluster import SchedulerOption, WorkersOption, open_client
 from invariance.cli.console import make_console, say
 from invariance.cli.options import (
     FolderArgument,
@@ -16,13 +19,17 @@ from invariance.cli.options import (
     StrictOption,
     list_skipped,
     load_classifier,
-    read_folder,
+    note_deeper,
+    report_skipped,
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from invariance.methods import Evaluation, ImageClassifier
     from invariance.methods.evaluation import ClassFigures
 
+N_TOGETHER = 64  # images in memory at a time
 MAX_CLASSES_SHOWN = 20  # in a confusion matrix; of more classes, the most frequent confusions are listed
 MAX_CONFUSIONS = 20
 SHORT = 4  # characters of names that fit above a column of counts; longer ones are numbered
@@ -31,7 +38,9 @@ EXAMPLES = """Examples:
 
   invariance evaluate leaves.inv other-leaves/
 
-  invariance evaluate leaves.inv other-leaves/ --json"""
+  invariance evaluate leaves.inv other-leaves/ --json
+
+  invariance evaluate leaves.inv millions/ --workers 4"""
 
 
 def run(
@@ -40,21 +49,56 @@ def run(
     scale: ScaleOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
     jobs: JobsOption = -1,
 ) -> None:
     """Measure the accuracy of a model on labelled images that it was not trained on."""
-    from invariance.methods import evaluate
+    from invariance.images.file_list import FileList
+    from invariance.images.folders import list_class_folder
+    from invariance.volumes.classification import Settings
 
     classifier = load_classifier(model, scale)
     _check_classes(folder, classifier)
-    data = read_folder(folder, strict, min_classes=1)
-    evaluation = evaluate(classifier, data.images, data.labels)
+    files = FileList(N_TOGETHER)
+    counts, skipped = list_class_folder(folder, files.add, on_error="raise" if strict else "skip", min_classes=1)
+    settings = Settings(None if scale is None else str(scale), strict)
+    with open_client(workers, scheduler) as client:
+        blocks = iterate_blocks(files, classifier, settings, model, client, None, skipped)
+        evaluation = _evaluate(blocks, folder, counts, classifier.classes_)
+    report_skipped(skipped)
     if as_json:
-        say(json.dumps(_as_json(evaluation) | {"skipped": list_skipped(data.skipped)}, indent=2))
+        say(json.dumps(_as_json(evaluation) | {"skipped": list_skipped(skipped)}, indent=2))
         return
     _print_summary(evaluation)
     _print_classes(_figures_of_classes(evaluation))
     _print_confusions(evaluation)
+
+
+def _evaluate(
+    blocks: Iterator[Classified], folder: Path, counts: dict[str, int], classes: "np.ndarray"
+) -> "Evaluation":
+    """Compare predictions with the names of class folders, which have so many files each; no image is kept."""
+    import numpy as np
+
+    from invariance.images.folders import check_none_empty
+    from invariance.methods import Evaluation
+
+    code_of = {str(name): code for code, name in enumerate(classes)}
+    truth = np.repeat([code_of[name] for name in counts], list(counts.values()))
+    codes, probabilities = [np.empty(0, int)], [np.empty((0, len(classes)))]
+    n_before, seconds, deeper, n_deeper = 0, 0.0, None, 0
+    for files, found in blocks:
+        codes.append(truth[n_before + np.array(found.places, int)])
+        probabilities.append(np.array(found.probabilities).reshape(-1, len(classes)))
+        seconds += found.seconds
+        in_depth = [files[place] for place in found.places if files[place].parent.parent != folder]
+        deeper, n_deeper = deeper or next(iter(in_depth), None), n_deeper + len(in_depth)
+        n_before += len(files)
+    true = np.concatenate(codes)
+    check_none_empty(folder, sorted(name for name in counts if code_of[name] not in true))
+    note_deeper(n_deeper, len(true), deeper)
+    return Evaluation([], true, np.concatenate(probabilities), classes, seconds)
 
 
 def _check_classes(folder: Path, classifier: "ImageClassifier") -> None:

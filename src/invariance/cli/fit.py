@@ -13,6 +13,7 @@ import typer
 
 from invariance.cli.console import say
 from invariance.cli.options import (
+    EncoderOption,
     FitScaleOption,
     FolderArgument,
     InvariantToOption,
@@ -21,6 +22,7 @@ from invariance.cli.options import (
     Scale,
     SeedOption,
     StrictOption,
+    find_encoder,
     list_skipped,
     parse_invariance,
     read_folder,
@@ -72,6 +74,10 @@ def run(
     cross_validate: Annotated[
         bool, typer.Option("--cross-validate", help="Estimate the accuracy of the model by cross-validation.")
     ] = False,
+    encoder: EncoderOption = None,
+    embed_encoder: Annotated[
+        bool, typer.Option("--embed-encoder", help="Store the encoder in the model, not only its fingerprint.")
+    ] = False,
     scale: FitScaleOption = Scale.DTYPE,
     strict: StrictOption = False,
     as_json: JsonOption = False,
@@ -83,6 +89,8 @@ def run(
     if budget is not None and method != AUTO:
         raise ValueError(f"--budget is for --method {AUTO}; got --method {method}. Leave one of them out.")
     phi = parse_invariance(invariant_to)
+
+    network = find_encoder(encoder, embed_encoder)
 
     from invariance.images import rescale
     from invariance.methods import ImageClassifier, select_method
@@ -96,10 +104,12 @@ def run(
     if scale != Scale.DTYPE:  # the methods that are compared see the images as the classifier scales them
         data = data._replace(images=[rescale(image, str(scale)) for image in data.images])
     if method == AUTO:
-        selection = select_method(data.images, data.labels, phi, budget or BUDGET, seed)
+        selection = select_method(data.images, data.labels, phi, budget or BUDGET, seed, encoder=network)
         classifier = selection.classifier.set_params(max_side=data.max_side, scale=str(scale))
     else:
-        classifier = ImageClassifier(str(method), phi, data.max_side, random_state=seed, scale=str(scale))
+        classifier = ImageClassifier(
+            str(method), phi, data.max_side, random_state=seed, scale=str(scale), encoder=network
+        )
     trial, n_learned = _own_trial(selection)
     if cross_validate:
         trial, n_learned = _cross_validate(classifier, data, seed), None

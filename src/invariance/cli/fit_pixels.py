@@ -128,18 +128,19 @@ def read_masked(
 
 
 def _read(images: Path, masks: Path, unlabelled: int | None, level: int, channel: int | None) -> "MaskedImages":
-    """Read files and folders of images, or the labelled sections of Zarr stores."""
+    """Read files and folders of images, or the labelled sections of Zarr stores and HDF5 files."""
     from invariance.images import read_mask_folder, read_masked_stack
-    from invariance.volumes.zarr_stores import is_zarr
+    from invariance.volumes.opening import is_store
 
-    if is_zarr(images) or is_zarr(masks):
-        from invariance.cli.volume_output import check_installed
+    if is_store(images) or is_store(masks):
+        from invariance.cli.cluster import check_installed
+        from invariance.cli.volume_output import NEEDED
         from invariance.volumes import read_labelled_sections
 
-        check_installed()
+        check_installed(NEEDED, "volumes")
         return read_labelled_sections(images, masks, unlabelled, level, channel)
     if level or channel is not None:
-        raise ValueError("--level and --channel are for Zarr stores. Omit them, or name a store.")
+        raise ValueError("--level and --channel are for Zarr stores and HDF5 files. Omit them, or name one.")
     return (read_mask_folder if images.is_dir() else read_masked_stack)(images, masks)
 
 

@@ -19,6 +19,8 @@ from typing import NoReturn
 from invariance._core.escaping import in_one_line
 
 PATIENCE_SECONDS = 10.0  # for the work to end after a signal, and then for its threads
+# Threads of zarr and Dask that serve an event loop for as long as the process lives: they compute nothing.
+SERVING_THREADS = ("zarr_io", "asyncio_", "IO loop", "Dask-")
 NAMES = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Terminated"}
 
 
@@ -137,9 +139,15 @@ def end_process(code: int) -> NoReturn:
 
 
 def end_threads() -> bool:
-    """Wait for all other threads for a while; return whether they have ended."""
+    """Wait for all other threads that compute for a while; return whether they have ended."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+    others = computing_threads()
     for thread in others:
         thread.join(max(0.0, deadline - time.monotonic()))
     return not any(thread.is_alive() for thread in others)
+
+
+def computing_threads() -> list[threading.Thread]:
+    """List all threads but this one and those that serve an event loop."""
+    others = (thread for thread in threading.enumerate() if thread is not threading.current_thread())
+    return [thread for thread in others if not thread.name.startswith(SERVING_THREADS)]

@@ -1,6 +1,6 @@
 """What commands share: options, reading folders and models, and reporting files that cannot be read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ import typer
 from invariance.cli.console import say_aside
 
 if TYPE_CHECKING:
+    from invariance.encoders import OnnxEncoder
     from invariance.methods import ImageClassifier, ImageFolder
     from invariance.transformations import TransformationSet
 
@@ -71,6 +72,24 @@ JobsOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 
+EncoderOption = Annotated[
+    Path | None,
+    typer.Option(help="A pretrained network, FILE.onnx, for methods that take one; see `invariance encoder`."),
+]
+
+
+def find_encoder(path: Path | None, embed: bool = False) -> "OnnxEncoder | None":
+    """Return the encoder of `--encoder`, checked; None leaves it to the methods, where nothing is to be embedded."""
+    if path is None and not embed:
+        return None
+    from invariance.encoders import default_encoder
+    from invariance.encoders.finding import open_encoder
+
+    encoder = default_encoder() if path is None else open_encoder(path)
+    encoder.fit()  # a network that cannot be used is refused before images are read
+    return type(encoder)(**{**encoder.get_params(deep=False), "embed": embed})
+
+
 def parse_invariance(text: str | None) -> "TransformationSet | None":
     """Return the transformations of `--invariant-to`, or None; pixels at the edges of an image are repeated outside."""
     from invariance.transformations.parsing import parse_transformations
@@ -85,35 +104,52 @@ def read_folder(folder: Path, strict: bool, min_classes: int = 2) -> "ImageFolde
     found = read_images(folder, strict, min_classes)
     report_skipped(found.skipped)
     deeper = [path for path in found.paths if path.parent.parent != folder]
-    if deeper:
-        say_aside(
-            f"Note: {len(deeper)} of {len(found.paths)} images lie in sub-folders of class folders and belong to these "
-            f"classes, the first '{deeper[0]}'."
-        )
+    note_deeper(len(deeper), len(found.paths), deeper[0] if deeper else None)
     return found
+
+
+def note_deeper(n_deeper: int, n_images: int, first: Path | None) -> None:
+    """Say on standard error that images lie in sub-folders of class folders, if there are any."""
+    if n_deeper:
+        say_aside(
+            f"Note: {n_deeper} of {n_images} images lie in sub-folders of class folders and belong to these "
+            f"classes, the first '{first}'."
+        )
 
 
 def list_files(
     paths: Iterable[Path], skipped: list[tuple[Path, str]], recursive: bool = False, strict: bool = False
 ) -> list[Path]:
-    """Return files and the images in folders, including sub-folders if `recursive`, without duplicates.
+    """Return what `iterate_files` yields, without duplicates."""
+    return list(dict.fromkeys(iterate_files(paths, skipped, recursive, strict)))
+
+
+def iterate_files(
+    paths: Iterable[Path], skipped: list[tuple[Path, str]], recursive: bool = False, strict: bool = False
+) -> Iterator[Path]:
+    """Yield files and the images in folders, including sub-folders if `recursive`.
 
     What is left out is appended to `skipped`, with the reason, or an error if `strict`.
     """
-    from invariance.images import ImageError, list_images
+    from invariance.images import ImageError
+    from invariance.images.listing import iterate_images
 
-    files: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
-        found, left_out = list_images(path, recursive=recursive) if path.is_dir() else ([path], [])
-        if left_out and (strict or not found):
-            raise ImageError(left_out[0][1])
-        if not found:
+        if not path.is_dir():
+            yield path
+            continue
+        left_out: list[tuple[Path, str]] = []
+        is_empty = True
+        for file in iterate_images(path, left_out, recursive=recursive):
+            is_empty = False
+            yield file
+        if left_out and (strict or is_empty):
+            raise ImageError(min(left_out)[1])
+        if is_empty:
             raise FileNotFoundError(f"folder '{path}' holds no images. Name another.")
-        skipped.extend(left_out)
-        files.update(dict.fromkeys(found))
-    return list(files)
+        skipped.extend(sorted(left_out))
 
 
 def report_skipped(skipped: Sequence[tuple[Path, str]]) -> None:

@@ -22,6 +22,7 @@ OverwriteOption = Annotated[
 CURE = "Add --overwrite to replace"
 MARKED_BYTES = 2**16  # at the beginning and at the end of a file, within which its marker is
 PAGE_START = b"<!DOCTYPE html>"
+PARQUET_START = b"PAR1"
 MAX_NAME_BYTES = 255  # of most file systems, where the system does not say
 COLUMNS = ("path", "label")  # of a table of predictions, before those of the classes
 
@@ -45,6 +46,9 @@ def _is_model(path: Path) -> bool:
 
 def _is_table(path: Path) -> bool:
     """Whether the header is that of a table of predictions, and the first row has probabilities."""
+    if path.suffix.lower() == ".parquet":
+        with path.open("rb") as parquet:
+            return parquet.read(len(PARQUET_START)) == PARQUET_START and _is_marked(path)
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         try:
             header, row = next(rows := csv.reader(file)), next(rows)
@@ -82,14 +86,14 @@ def _is_marked(path: Path) -> bool:
 
 
 MODEL = Kind("model", (".inv",), _is_model)
-TABLE = Kind("table", (".csv",), _is_table)
+TABLE = Kind("table", (".csv", ".parquet"), _is_table)
 REPORT = Kind("report", (".html", ".htm"), _is_report)
 FIGURE = Kind("figure", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), _is_figure)
 
 # The files that the running command has claimed, with what was there before.
 _claimed: dict[Path, tuple[int, int] | None] = {}
-# The stores of volumes that it has claimed: they are written in blocks, over several runs if need be.
-_stores: list[Path] = []
+# The results that are made in blocks, over several runs if need be: what is finished is kept.
+_kept: list[Path] = []
 
 
 def claim_file(path: Path, kind: Kind, overwrite: bool = False, reads: Iterable[Path | None] = ()) -> Path:
@@ -172,19 +176,29 @@ def claim_store(path: Path, reads: Iterable[Path | None] = ()) -> None:
         other = Path(os.path.realpath(read))
         if place == other or place in other.parents or other in place.parents:
             raise ValueError(f"cannot write '{path}': '{read}' is read by this command. Name another result.")
-    _stores.append(path)
+    keep_blocks(path)
+
+
+def keep_blocks(path: Path) -> None:
+    """Note that the finished blocks of a claimed result are kept if the command is interrupted."""
+    _kept.append(path)
+
+
+def forget_kept_blocks() -> None:
+    """Note that results that were made in blocks are complete."""
+    _kept.clear()
 
 
 def forget_claims() -> None:
     """Begin a command."""
     _claimed.clear()
-    _stores.clear()
+    forget_kept_blocks()
 
 
 def describe_kept() -> str:
     """Say in a sentence which of the claimed files the command has written, after it was interrupted."""
-    if _stores:
-        return f"the finished blocks of '{_stores[0]}' are kept. Run the same command again to go on."
+    if _kept:
+        return f"the finished blocks of '{_kept[0]}' are kept. Run the same command again to go on."
     written = [path for path, before in _claimed.items() if _identity(path) not in (None, before)]
     if not written:
         existed = [path for path, before in _claimed.items() if before is not None]

@@ -1,37 +1,34 @@
 """`invariance predict`: classify images and write a table."""
 
-import csv
-import io
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
+from typing import Annotated, Any
 
 import typer
 
-from invariance.cli.console import open_output, say
+from invariance.cli.classifying import Classified, iterate_blocks
+from invariance.cli.cluster import SchedulerOption, WorkersOption, open_client
+from invariance.cli.console import say
 from invariance.cli.options import (
     JobsOption,
     JsonOption,
     ModelArgument,
     ScaleOption,
     StrictOption,
-    list_files,
+    iterate_files,
     list_skipped,
     load_classifier,
     report_skipped,
 )
-from invariance.cli.output import COLUMNS, TABLE, OverwriteOption, claim_file
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from invariance.methods import ImageClassifier
+from invariance.cli.output import TABLE, OverwriteOption, claim_file, forget_kept_blocks, keep_blocks
+from invariance.cli.table import Prediction, check_parquet, open_table
 
 N_TOGETHER = 64  # images in memory at a time
+MAX_UNRECORDED = 1024  # images of a run that leaves no records, since it is soon begun again
 DIGITS = 6  # of probabilities
 EXAMPLES = """Examples:
 
@@ -39,27 +36,32 @@ EXAMPLES = """Examples:
 
   invariance predict leaves.inv new/ more/ -o labels.csv
 
+  invariance predict leaves.inv millions/ -o labels.parquet --workers 4
+
   invariance predict leaves.inv new/ --strict --json"""
-
-
-class Prediction(NamedTuple):
-    """An image's file, its most probable class, and the probability of every class."""
-
-    path: Path
-    label: str
-    probabilities: list[float]
 
 
 def run(
     model: ModelArgument,
     sources: Annotated[list[Path], typer.Argument(help="Images, or folders, including their sub-folders.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The table, a file ending in .csv. Default: print it.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The table, a file ending in .csv or .parquet. Default: print it. After an interruption, the same "
+            "command goes on.",
+        ),
     ] = None,
     overwrite: OverwriteOption = False,
     scale: ScaleOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Forget what an earlier run for this table has finished.")
+    ] = False,
     jobs: JobsOption = -1,
 ) -> None:
     """Classify images; the table has the path, the label, and the probability of each class.
@@ -67,121 +69,63 @@ def run(
     The column of a class called path or label is called class:path or class:label.
     """
     path = None if output is None else claim_file(output, TABLE, overwrite, [model, *sources])
+    check_parquet(path)
+
+    from invariance.images.file_list import FileList
+    from invariance.volumes.classification import Settings, has_records, recording
+
     skipped: list[tuple[Path, str]] = []
-    files = list_files(sources, skipped, recursive=True, strict=strict)
+    files = FileList(N_TOGETHER)
+    files.add(iterate_files(sources, skipped, recursive=True, strict=strict))
     classifier = load_classifier(model, scale)
+    settings = Settings(None if scale is None else str(scale), strict, DIGITS)
     classes = [str(name) for name in classifier.classes_]
     started = time.perf_counter()
-    predicted: Iterable[Prediction] = _classify(files, classifier, classes, strict, skipped)
-    if as_json:
-        predicted = list(predicted)
-    # With --strict nothing is printed until all images have been read.
-    if path is not None or not as_json:
-        with _table(path, waits=strict) as table:
-            counts = _write(table, predicted, classes)
+    recorded = path if path is not None and (len(files) > MAX_UNRECORDED or has_records(path)) else None
+    with (
+        recording(recorded, model, files, settings, restart) if recorded else nullcontext() as records,
+        open_client(workers, scheduler) as client,
+    ):
+        if recorded is not None:
+            keep_blocks(recorded)
+        blocks = iterate_blocks(files, classifier, settings, model, client, records, skipped)
+        predictions, counts = _write(blocks, path, classes, waits=strict, keeps=as_json)
+    forget_kept_blocks()
     seconds = time.perf_counter() - started
     report_skipped(skipped)
     if as_json:
-        predictions = [
+        listed: list[dict[str, Any]] = [
             {"path": str(file), "label": label, "probabilities": dict(zip(classes, values, strict=True))}
-            for file, label, values in predicted
+            for file, label, values in predictions
         ]
-        say(json.dumps({"predictions": predictions, "skipped": list_skipped(skipped)}, indent=2))
+        say(json.dumps({"predictions": listed, "skipped": list_skipped(skipped)}, indent=2))
     elif path is not None:
         n = counts.total()
-        listed = ", ".join(f"{label} {count}" for label, count in counts.most_common())
-        say(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {listed}.")
+        shares = ", ".join(f"{label} {count}" for label, count in counts.most_common())
+        say(f"Classified {n} images in {seconds:.1f} s ({1000 * seconds / n:.1f} ms per image): {shares}.")
         say(f"Table: {path.resolve()}")
 
 
-def _classify(
-    files: list[Path],
-    classifier: "ImageClassifier",
-    classes: list[str],
-    strict: bool,
-    skipped: list[tuple[Path, str]],
-) -> Iterator[Prediction]:
-    """Classify block by block; unreadable files are appended to `skipped`, or an error if `strict` or if all are."""
-    from invariance._core.progress import track
-    from invariance.images import ImageError, comparing_once
+def _write(
+    blocks: Iterator[Classified], path: Path | None, classes: list[str], waits: bool, keeps: bool
+) -> tuple[list[Prediction], Counter[str]]:
+    """Write a table; return the predictions if `keeps`, and how often each label was predicted.
 
-    n_read, n_left_out = 0, len(skipped)
-    blocks = [files[start : start + N_TOGETHER] for start in range(0, len(files), N_TOGETHER)]
-    for block in track(blocks, f"classifying {len(files)} images"):
-        paths, images = _read(block, classifier.max_side, strict, skipped)
-        if not paths:
-            continue
-        with comparing_once() if n_read else nullcontext():  # one warning of another range of intensities
-            probabilities = classifier.predict_proba(images)
-        n_read += len(paths)
-        for path, values in zip(paths, probabilities, strict=True):
-            yield Prediction(path, classes[values.argmax()], [round(float(value), DIGITS) for value in values])
-    if n_read == 0:
-        more = f" Neither could {len(files) - 1} more." if len(files) > 1 else ""
-        raise ImageError(f"no image could be read: {skipped[n_left_out][1]}{more}")
-
-
-def _read(
-    files: list[Path], max_side: int, strict: bool, skipped: list[tuple[Path, str]]
-) -> "tuple[list[Path], list[np.ndarray]]":
-    from invariance.images import ImageError, read_image, shrink
-
-    paths, images = [], []
-    for file in files:
-        try:
-            images.append(shrink(read_image(file), max_side))
-            paths.append(file)
-        except ImageError as error:
-            if strict:
-                raise
-            skipped.append((file, str(error)))
-    return paths, images
-
-
-@contextmanager
-def _table(path: Path | None, waits: bool) -> Iterator[TextIO]:
-    """Open the table: a file that appears only when it is complete, or standard output, at the end if `waits`.
-
-    The encoding of a file is UTF-8; file names that are not valid text are written as their bytes.
+    With JSON there is no table on standard output; with --strict nothing is printed until all images have been read.
     """
-    from invariance._core.files import atomic_path
-
-    if path is not None:
-        with (
-            atomic_path(path) as neighbour,
-            neighbour.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file,
-        ):
-            yield file
-        return
-    table = open_output()
-    if not waits:
-        yield table
-        return
-    buffer = io.StringIO()
-    yield buffer
-    table.write(buffer.getvalue())
-
-
-def _write(table: TextIO, predicted: Iterable[Prediction], classes: list[str]) -> Counter[str]:
-    """Write a header and one row per prediction; return how often each label was predicted."""
-    writer = csv.writer(table, lineterminator="\n")
+    kept: list[Prediction] = []
     counts: Counter[str] = Counter()
-    for path, label, probabilities in predicted:
-        if not counts:
-            writer.writerow([*COLUMNS, *_class_columns(classes)])
-        writer.writerow([path, label, *probabilities])
-        counts[label] += 1
-    return counts
+    with nullcontext() if keeps and path is None else open_table(path, classes, waits) as table:
+        for block in blocks:
+            predictions = _predictions(block, classes)
+            counts.update(prediction.label for prediction in predictions)
+            if table is not None:
+                table.write(predictions)
+            if keeps:
+                kept += predictions
+    return kept, counts
 
 
-def _class_columns(classes: list[str]) -> list[str]:
-    """Return the names of the columns of classes: their own, with a prefix where the table has such a column."""
-
-    def column(name: str) -> str:
-        is_taken = name in COLUMNS
-        while is_taken:
-            name = f"class:{name}"
-            is_taken = name in classes
-        return name
-
-    return [column(name) for name in classes]
+def _predictions(block: Classified, classes: list[str]) -> list[Prediction]:
+    found = zip(block.found.places, block.found.codes, block.found.probabilities, strict=True)
+    return [Prediction(block.files[place], classes[code], values) for place, code, values in found]

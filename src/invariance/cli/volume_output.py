@@ -1,29 +1,23 @@
 """`invariance segment ... -o OUT.zarr`: a volume in blocks, on this machine or on a Dask cluster."""
 
-import logging
 import re
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from invariance.cli.console import say, say_aside, say_in_place
+from invariance.cli.cluster import ProgressLine, check_installed, in_words, open_client
+from invariance.cli.console import say, say_aside
 
 if TYPE_CHECKING:
     from invariance.segmentation import JungleSegmenter
     from invariance.volumes.planning import Plan
-    from invariance.volumes.running import Progress
 
 NEEDED = ("zarr", "dask", "distributed", "cryptography")
 UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 SAMPLE_SIDE = 512  # pixels per side of the part that is labelled to forecast the time
-LINE_SECONDS = 0.5, 30.0  # between two lines of progress, on a terminal and elsewhere
 MAX_FAILURES_SHOWN = 5
-SECONDS_TO_CONNECT = 10.0
 
 
 class VolumeOptions(NamedTuple):
@@ -43,7 +37,7 @@ class VolumeOptions(NamedTuple):
 
 def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, options: VolumeOptions) -> None:
     """Label a volume and write it as OME-Zarr; with `--dry-run`, say what would be done."""
-    check_installed()
+    check_installed(NEEDED, "volumes")
 
     from invariance.volumes.planning import plan_segmentation
     from invariance.volumes.segmentation import segment_volume
@@ -58,7 +52,7 @@ def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, 
     if options.dry_run:
         _describe(plan, segmenter, options)
         return
-    with _client(options, max_bytes) as client:
+    with open_client(options.workers, options.scheduler, max_bytes) as client:
         outcome = segment_volume(
             segmenter, source, target, client=client, restart=options.restart, on_progress=ProgressLine(), **settings
         )
@@ -72,15 +66,6 @@ def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, 
         raise typer.Exit(1)
     listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, outcome.shares, strict=True))
     say(f"{target}: {listed}")
-
-
-def check_installed() -> None:
-    """Refuse to work on volumes without the packages that this takes."""
-    from importlib.util import find_spec
-
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise ValueError(f"volumes need {' and '.join(missing)}. Try: pip install 'invariance[volumes]'")
 
 
 def parse_bytes(text: str) -> int:
@@ -105,62 +90,6 @@ def parse_roi(text: str) -> list[slice]:
     return ranges
 
 
-@contextmanager
-def _client(options: VolumeOptions, max_bytes: int | None) -> Iterator[Any]:
-    """Connect to a scheduler, or start workers on this machine; None if one process does the work."""
-    if options.scheduler is None and options.workers == 1:
-        yield None
-        return
-    import dask
-    from distributed import Client, LocalCluster
-
-    if options.scheduler is not None:
-        try:
-            client = Client(options.scheduler, timeout=SECONDS_TO_CONNECT)
-        except OSError as error:
-            raise ConnectionError(
-                f"the Dask scheduler '{options.scheduler}' does not answer. Start it, or check the address."
-            ) from error
-        with client:
-            say_aside(f"Dask dashboard: {client.dashboard_link}")
-            yield client
-        return
-    # Workers are ended in the middle of their heartbeats: what they say of it helps nobody.
-    dask.config.set({"logging": {"distributed": "critical", "tornado": "critical"}})
-    # Encrypted, with keys that no other user of this machine can read: whoever reaches a scheduler can run anything.
-    with (
-        LocalCluster(
-            n_workers=options.workers,
-            threads_per_worker=1,
-            memory_limit="auto" if max_bytes is None else max_bytes,
-            security=True,
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-class ProgressLine:
-    """Shows how far a job is and how long it will take, in one line that is written anew on a terminal."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-        self._is_terminal = sys.stderr.isatty()
-
-    def __call__(self, progress: "Progress") -> None:
-        """Show a progress, unless the last one was shown a moment ago."""
-        now = time.monotonic()
-        if now - self._last < LINE_SECONDS[0 if self._is_terminal else 1]:
-            return
-        self._last = now
-        n_done = progress.n_before + progress.n_finished
-        left = progress.seconds / max(1, progress.n_finished) * (progress.n_blocks - n_done)
-        line = f"{progress.stage}: {n_done} of {progress.n_blocks} blocks, about {_duration(left)} left"
-        (say_in_place if self._is_terminal else say_aside)(line)
-
-
 def _describe(plan: "Plan", segmenter: "JungleSegmenter", options: VolumeOptions) -> None:
     """Print the blocks, the memory of a worker and, from a labelled part, the expected time."""
     from invariance.volumes.memory import block_bytes
@@ -179,10 +108,4 @@ def _describe(plan: "Plan", segmenter: "JungleSegmenter", options: VolumeOptions
     say(f"volume: {' x '.join(map(str, shape))} ({plan.volume.axes}), {plan.volume.dtype}")
     say(f"blocks: {plan.grid.n_blocks} of {' x '.join(map(str, block))}")
     say(f"memory per worker: at most {block_bytes(segmenter, block) / 1e9:.1f} GB")
-    say(f"expected time: about {_duration(total / options.workers)} with {options.workers} workers of this machine")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    say(f"expected time: about {in_words(total / options.workers)} with {options.workers} workers of this machine")

@@ -1,13 +1,16 @@
 """Which invariance helps? Candidates are tried one by one and together, and compared with ignoring nothing."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from invariance._core.checks import check_number
+from invariance._core.parallel import one_blas_thread
 from invariance._core.progress import track
+from invariance._core.running import InThisProcess, OnDask, Work, Workers, give_out
 from invariance.images import encode_labels
 from invariance.methods.distances import (
     filter_responses,
@@ -52,6 +55,7 @@ def advise(
     max_images: int = MAX_IMAGES,
     random_state: int = 0,
     n_jobs: int | None = None,
+    client: Any = None,
 ) -> Advice:
     """Try what may not matter about images, and advise what to ignore.
 
@@ -68,6 +72,9 @@ def advise(
         Draw about this many images at random if there are more.
     random_state : int, default=0
     n_jobs : int or None, default=None
+    client : distributed.Client or None, default=None
+        Spreads the candidates over its workers, to which small versions of the images are sent; None tries one after
+        the other.
 
     Returns
     -------
@@ -80,7 +87,7 @@ def advise(
         raise ValueError(f"advice needs images of at least two classes; got '{classes[0]}' only. Add another folder.")
     rows = np.sort(np.concatenate(draw_folds(labels, 2, max_images, random_state)[0]))
     facts = learn_facts(images, codes)
-    bench = _Bench([images[row] for row in rows], codes[rows], deadline, n_jobs)
+    bench = _Bench([images[row] for row in rows], codes[rows], deadline, n_jobs, client)
     bench.try_whole()
     if min(facts.height, facts.width) >= MIN_TEXTURE_SIDE:
         bench.try_textures(random_state)
@@ -116,20 +123,26 @@ def advise(
 class _Bench:
     """The images, what was found so far, and the time left."""
 
-    def __init__(self, images: list[np.ndarray], codes: np.ndarray, deadline: float, n_jobs: int | None):
-        self.images, self.codes, self.deadline, self.n_jobs = images, codes, deadline, n_jobs
-        self.squares = as_squares(images, SIDE, 1)
+    def __init__(
+        self, images: list[np.ndarray], codes: np.ndarray, deadline: float, n_jobs: int | None, client: Any = None
+    ):
+        self.images, self.codes, self.deadline = images, codes, deadline
+        self.n_jobs = n_jobs if client is None else 1
+        self.n_jobs_here = n_jobs
+        self.workers: Workers = InThisProcess() if client is None else OnDask(client, blocks_per_worker=1)
+        self.final = Exception if client is None else ValueError
+        self.squares = self.workers.share(as_squares(images, SIDE, 1))
         self.plain: dict[View, Finding] = {}
         self.findings: list[Finding] = []
         self.untried: dict[str, str] = {}
+        self._took: list[tuple[float, int]] = []  # seconds and members of whole images, in the order of their ends
+        self._seconds: dict[View, float] = {}  # of the last that ended
 
     def try_whole(self) -> None:
         """Ignore nothing, then each candidate, small sets first."""
-        self.plain[View.WHOLE] = self._look(())
-        for candidate in track(sorted(WHOLE, key=_count_members), "trying invariances"):
-            finding = self._look_if_time((candidate,))
-            if finding is not None:
-                self.findings.append(finding)
+        self._compute([()], lambda parts: True, self._work_of_whole, self.squares, View.WHOLE, "trying invariances")
+        candidates = [(candidate,) for candidate in sorted(WHOLE, key=_count_members)]
+        self.findings += self._look_if_time(candidates, "trying invariances")
 
     def try_textures(self, seed: int) -> None:
         """Compare words of filter responses at every level of invariance."""
@@ -138,55 +151,88 @@ class _Bench:
         if not self._has_time((time.monotonic() - started) * len(self.images)):
             self.untried[View.TEXTURE] = NO_TIME
             return
-        responses = filter_responses(self.images, self.n_jobs)
-        seconds = 0.0
-        for level, parts in track(TEXTURE.items(), "trying invariances of textures", len(TEXTURE)):
-            if parts and not self._has_time(seconds):
-                self.untried[f"{name_together(parts)} of textures"] = NO_TIME
-                continue
-            began = time.monotonic()
-            distances = texture_distances(responses, level, seed, self.n_jobs)
-            finding = self._find(parts, View.TEXTURE, distances, began)
-            seconds = time.monotonic() - began
-            if parts:
-                self.findings.append(finding)
-            else:
-                self.plain[View.TEXTURE] = finding
+        responses = self.workers.share(filter_responses(self.images, self.n_jobs_here))
+        level_of = {parts: level for level, parts in TEXTURE.items()}
+
+        def make_work(parts: tuple[Candidate, ...]) -> _JudgeTextures:
+            return _JudgeTextures(level_of[parts], seed, self.codes, self.n_jobs)
+
+        def has_time(parts: tuple[Candidate, ...]) -> bool:
+            if self._has_time(self._seconds.get(View.TEXTURE, 0.0)):
+                return True
+            self.untried[f"{name_together(parts)} of textures"] = NO_TIME
+            return False
+
+        label = "trying invariances of textures"
+        self._compute([()], lambda parts: True, make_work, responses, View.TEXTURE, label)
+        others = [parts for parts in level_of if parts]
+        self.findings += self._compute(others, has_time, make_work, responses, View.TEXTURE, label)
 
     def combine(self, best: Finding, findings: list[Finding]) -> tuple[Finding, list[Finding]]:
         """Return the best with what improves it, one family after another; and all that was tried."""
         tried: list[Finding] = []
         while len(best.parts) < MAX_PARTS:
-            better = []
-            for partner in track(_partners(best, findings), "trying combinations"):
-                finding = self._look_if_time(add_part(best.parts, partner.parts[0]))
-                if finding is not None:
-                    tried.append(finding)
-                    if _is_better(finding, best, partner.verdict == Verdict.HELPS):
-                        better.append(finding)
+            partners = {add_part(best.parts, partner.parts[0]): partner for partner in _partners(best, findings)}
+            found = self._look_if_time(list(partners), "trying combinations")
+            tried += found
+            better = [
+                finding for finding in found
+                if _is_better(finding, best, partners[finding.parts].verdict == Verdict.HELPS)
+            ]  # fmt: skip
             if not better:
                 break
             best = min(better, key=lambda finding: finding.losses.mean())
         return best, tried
 
-    def _look_if_time(self, parts: tuple[Candidate, ...]) -> Finding | None:
-        done = [f for f in (*self.plain.values(), *self.findings) if f.view == View.WHOLE]
-        seconds_per_member = max(finding.seconds / finding.n_members for finding in done[-3:])
-        if not self._has_time(seconds_per_member * _count_together(parts)):
+    def _look_if_time(self, several: Sequence[tuple[Candidate, ...]], label: str) -> list[Finding]:
+        """Ignore each of several sets of parts of whole images for which there is time."""
+
+        def has_time(parts: tuple[Candidate, ...]) -> bool:
+            seconds_per_member = max(seconds / n_members for seconds, n_members in self._took[-3:])
+            if self._has_time(seconds_per_member * _count_together(parts)):
+                return True
             self.untried[name_together(parts)] = NO_TIME
-            return None
-        return self._look(parts)
+            return False
+
+        return self._compute(several, has_time, self._work_of_whole, self.squares, View.WHOLE, label)
+
+    def _work_of_whole(self, parts: tuple[Candidate, ...]) -> "_JudgeWhole":
+        return _JudgeWhole(text_together(parts), self.codes, self.n_jobs)
+
+    def _compute(
+        self,
+        several: Sequence[tuple[Candidate, ...]],
+        has_time: Callable[[tuple[Candidate, ...]], bool],
+        make_work: Callable[[tuple[Candidate, ...]], Work],
+        shared: Any,
+        view: View,
+        label: str,
+    ) -> list[Finding]:
+        """Compute the findings of several sets of parts, as many at a time as there are workers; in their order."""
+        judged: dict[int, tuple[np.ndarray, float]] = {}
+
+        def drawn() -> Iterator[int]:
+            for number in track(range(len(several)), label):
+                if has_time(several[number]):
+                    yield number
+
+        for ended in give_out(
+            drawn(), lambda number: make_work(several[number]), self.workers, [shared], final=self.final
+        ):
+            for number, result, error in ended:
+                if error is not None:
+                    raise error
+                judged[number] = result
+                self._seconds[view] = result[1]
+                if view == View.WHOLE:
+                    self._took.append((result[1], _count_together(several[number])))
+        return [self._find(several[number], view, *judged[number]) for number in sorted(judged)]
 
     def _has_time(self, seconds: float) -> bool:
         return time.monotonic() + seconds < self.deadline
 
-    def _look(self, parts: tuple[Candidate, ...]) -> Finding:
-        began = time.monotonic()
-        distances = minimum_distances(self.squares, parse_transformations(text_together(parts)), self.n_jobs)
-        return self._find(parts, View.WHOLE, distances, began)
-
-    def _find(self, parts: tuple[Candidate, ...], view: View, distances: np.ndarray, began: float) -> Finding:
-        probabilities = left_out_probabilities(distances, self.codes)
+    def _find(self, parts: tuple[Candidate, ...], view: View, probabilities: np.ndarray, seconds: float) -> Finding:
+        """Compare with ignoring nothing, which is found first."""
         predicted, losses = probabilities.argmax(axis=1), quadratic_losses(probabilities, self.codes)
         is_right = predicted == self.codes
         plain = self.plain.get(view)
@@ -194,9 +240,44 @@ class _Bench:
         lead = 0.0 if plain is None else lead_in_errors(losses, plain.losses)
         found = Finding(
             parts, view, _count_together(parts), predicted, is_right, losses, difference, lead, 1.0, Verdict.UNCLEAR,
-            time.monotonic() - began,
+            seconds,
         )  # fmt: skip
-        return found.with_p(chance_of_lead(lead, len(self.codes)))
+        found = found.with_p(chance_of_lead(lead, len(self.codes)))
+        self.plain.setdefault(view, found)
+        return found
+
+
+@dataclass(frozen=True)
+class _JudgeWhole:
+    """Classify every image by all others, ignoring something. A callable that can be sent to a worker."""
+
+    text: str
+    codes: np.ndarray
+    n_jobs: int | None
+
+    def __call__(self, squares: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return class probabilities and the seconds that they took."""
+        began = time.monotonic()
+        with one_blas_thread():
+            distances = minimum_distances(squares, parse_transformations(self.text), self.n_jobs)
+            return left_out_probabilities(distances, self.codes), time.monotonic() - began
+
+
+@dataclass(frozen=True)
+class _JudgeTextures:
+    """The same by words of filter responses, at a level of invariance."""
+
+    level: str
+    seed: int
+    codes: np.ndarray
+    n_jobs: int | None
+
+    def __call__(self, responses: list[np.ndarray]) -> tuple[np.ndarray, float]:
+        """Return class probabilities and the seconds that they took."""
+        began = time.monotonic()
+        with one_blas_thread():
+            distances = texture_distances(responses, self.level, self.seed, self.n_jobs)
+            return left_out_probabilities(distances, self.codes), time.monotonic() - began
 
 
 def _partners(best: Finding, findings: list[Finding]) -> list[Finding]:

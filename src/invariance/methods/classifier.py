@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core import loaded
 from invariance._core.checks import check_choice
+from invariance.encoders import OnnxEncoder
 from invariance.images import SCALES, comparing_once, encode_labels, watch_range
 from invariance.images.validation import is_one_image
 from invariance.methods.method import Method, Plan, Treatment
@@ -49,6 +50,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Number of threads.
     random_state : int, RandomState instance or None, default=None
+    encoder : OnnxEncoder or None, default=None
+        The pretrained network of methods that take one; None is `encoders.default_encoder()`.
 
     Attributes
     ----------
@@ -63,7 +66,14 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, method=None, transformations=None, max_side=MAX_SIDE, n_jobs=None, random_state=None, scale="dtype"
+        self,
+        method=None,
+        transformations=None,
+        max_side=MAX_SIDE,
+        n_jobs=None,
+        random_state=None,
+        scale="dtype",
+        encoder=None,
     ):
         self.method = method
         self.transformations = transformations
@@ -71,6 +81,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.scale = scale
+        self.encoder = encoder
 
     def fit(self, X: Sequence[np.ndarray], y) -> "ImageClassifier":
         """Learn from images.
@@ -92,7 +103,8 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.facts_ = learn_facts(images, codes)
         check_limits(method, self.facts_, self.classes_, codes)
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        self.model_ = method.make(plan, self.facts_, common)
+        chosen = dict(encoder=self.encoder) if method.takes_encoder else {}
+        self.model_ = method.make(plan, self.facts_, common, **chosen)
         prepared = self.prepare(images)
         if plan.has(Treatment.COPIES):
             prepared, codes = add_copies(prepared, codes, plan)
@@ -112,7 +124,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         images = check_images(X)
-        if self.scale == "dtype" and self.plan().illumination_width is None:
+        if self.depends_on_range:
             watch_range(self, images, reset=False)
         starts = range(0, len(images), N_TOGETHER)
         with comparing_once():
@@ -140,6 +152,11 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         return self._normalized(as_squares(X, SIDE, self.n_channels_, self.scale))
 
     @property
+    def depends_on_range(self) -> bool:
+        """Whether images in another range of intensities are classified otherwise."""
+        return self.scale == "dtype" and self.plan().illumination_width is None
+
+    @property
     def method_name(self) -> str:
         """Name of the method."""
         return self._method().name
@@ -158,6 +175,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
             self,
             max_side=loaded.optional(loaded.whole(1, loaded.MAX_SIDE)),
             transformations=loaded.optional(loaded.instance(TransformationSet)),
+            encoder=loaded.optional(loaded.instance(OnnxEncoder)),
         )
         missing = [name for name in FITTED if not hasattr(self, name)]
         if 0 < len(missing) < len(FITTED):
@@ -208,6 +226,8 @@ def check_images(X: Any) -> Any:
 
 def check_limits(method: Method, facts: Facts, classes: np.ndarray, codes: np.ndarray) -> None:
     """Raise if a method cannot learn from such images, naming those that can."""
+    if method.missing():
+        raise ValueError(f"method '{method.name}' cannot be used: {method.missing()}.")
     if facts.n_classes < 2:
         raise ValueError(f"images of at least two classes are needed; got one class, '{classes[0]}'.")
     if facts.n_smallest < 2:

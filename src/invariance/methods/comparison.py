@@ -1,7 +1,8 @@
 """Compare methods, each with its default and with given invariances, on the same folds of the same images."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,13 +13,15 @@ from sklearn.svm import SVC
 
 from invariance._core.checks import check_number
 from invariance._core.progress import track
+from invariance._core.running import Ended, InThisProcess, OnDask, Workers, give_out
+from invariance.encoders import OnnxEncoder
 from invariance.images import encode_labels
 from invariance.methods.classifier import ImageClassifier
 from invariance.methods.method import Method
 from invariance.methods.paired import LEVEL, compare_paired, correct_for_many
 from invariance.methods.preparation import SIDE, Facts, as_squares, learn_facts
 from invariance.methods.registry import get_method, get_methods
-from invariance.methods.trial import Fold, Trial, cross_validate, draw_folds
+from invariance.methods.trial import Fold, Judged, Trial, draw_folds, join_folds, judge_fold
 from invariance.transformations import TransformationSet
 from invariance.transformations.parsing import parse_transformations
 
@@ -58,7 +61,22 @@ class PixelClassifier(ClassifierMixin, BaseEstimator):
         return as_squares(X, SIDE, self.n_channels).reshape(len(X), -1)
 
 
-PEERS = {"nearest neighbour": KNeighborsClassifier(1), "SVM of pixels": SVC(C=10)}
+class HogClassifier(PixelClassifier):
+    """A classifier of the histograms of oriented gradients (HOG, Dalal and Triggs 2005) of grey 64 x 64 squares."""
+
+    def _rows(self, X: Sequence[np.ndarray]) -> np.ndarray:
+        from skimage.feature import hog
+
+        return np.stack(
+            [hog(square, pixels_per_cell=(8, 8), cells_per_block=(2, 2)) for square in as_squares(X, 64, 1)]
+        )
+
+
+PEERS: dict[str, PixelClassifier] = {
+    "nearest neighbour": PixelClassifier(KNeighborsClassifier(1)),
+    "SVM of pixels": PixelClassifier(SVC(C=10)),
+    "HOG + SVM": HogClassifier(SVC(C=10)),
+}
 
 
 class Contestant(NamedTuple):
@@ -131,10 +149,14 @@ def compare(
     max_images: int = MAX_IMAGES,
     random_state: int = 0,
     n_jobs: int | None = None,
+    client: Any = None,
+    encoder: OnnxEncoder | None = None,
 ) -> Comparison:
     """Cross-validate methods with their defaults and with given invariances.
 
-    What is expected to be fastest is tried first; after the budget no fold is started.
+    What is expected to be fastest is tried first; after the budget no fold is started. So the budget limits what is
+    tried, depending on the speed of the machine or cluster; the predictions of what is tried do not depend on it.
+    Baselines and, where it is installed, a pretrained network are always among the contestants.
 
     Parameters
     ----------
@@ -150,6 +172,10 @@ def compare(
         Draw about this many images at random if there are more.
     random_state : int, default=0
     n_jobs : int or None, default=None
+    client : distributed.Client or None, default=None
+        Spreads folds and methods over its workers, to which the images are sent; None tries one fold after the other.
+    encoder : OnnxEncoder or None, default=None
+        The pretrained network of methods that take one; None is the default one.
 
     Returns
     -------
@@ -162,49 +188,127 @@ def compare(
     facts = learn_facts(images, encode_labels(labels, len(images))[1])
     folds = draw_folds(labels, N_FOLDS, max_images, random_state)
     chosen, untried = _suitable(facts, len(folds[0][0])) if methods is None else ([*map(get_method, methods)], {})
-    ring = _Ring(images, labels, folds, deadline)
-    for name, peer in PEERS.items():
-        ring.let_in(name, None, PixelClassifier(peer, facts.n_channels))
-    waiting = {}
-    for (text, phi), method in product(phis.items(), chosen):
+    waiting: dict[tuple[str, str | None], Any] = {
+        (name, None): clone(peer).set_params(n_channels=facts.n_channels) for name, peer in PEERS.items()
+    }
+    for (text, phi), method in [*_always(chosen, untried), *product(phis.items(), chosen)]:
         try:
             plan = method.plan(phi).check(method.name)
         except ValueError as error:
             untried[name_of(method.name, text)] = str(error)
             continue
         if phi is None or not plan.amounts_to(method.plan()):
-            waiting[method.name, text] = ImageClassifier(method.name, phi, n_jobs=n_jobs, random_state=random_state)
-    for _ in track(range(len(waiting)), "comparing methods"):
-        name, text = min(waiting, key=lambda pair: ring.expected_seconds(pair[0], waiting[pair]))
-        ring.let_in(name, text, waiting.pop((name, text)))
+            waiting[method.name, text] = ImageClassifier(
+                method.name, phi, n_jobs=n_jobs, random_state=random_state, encoder=encoder
+            )
+    ring = _Ring(labels, folds, deadline, waiting)
+    for _ in track(ring.run(images, client), "comparing methods", len(waiting)):
+        pass
     n_compared, n_drawn = sum(len(held) for _, held in folds), sum(map(len, folds[0]))
     contestants = rank_contestants(ring.contestants)
     seconds = time.monotonic() - started
     return Comparison(contestants, untried | ring.untried, facts, n_compared, n_drawn, len(folds), seconds)
 
 
+class _Entry:
+    """A contestant whose folds are being computed."""
+
+    def __init__(self, method: str, invariance: str | None, classifier: Any):
+        self.method, self.invariance, self.classifier = method, invariance, classifier
+        self.n_begun = 0
+        self.is_begun = False  # whether no further fold will begin
+        self.judged: dict[int, Judged] = {}
+        self.errors: dict[int, BaseException] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_begun and len(self.judged) + len(self.errors) == self.n_begun
+
+
 class _Ring:
     """Contestants are tried as long as there is time."""
 
-    def __init__(self, images: Sequence[np.ndarray], labels: Any, folds: list[Fold], deadline: float):
-        self.images, self.labels, self.folds, self.deadline = images, labels, folds, deadline
+    def __init__(self, labels: Any, folds: list[Fold], deadline: float, waiting: dict[tuple[str, str | None], Any]):
+        self.labels, self.folds, self.deadline, self.waiting = labels, folds, deadline, waiting
         self.contestants: list[Contestant] = []
         self.untried: dict[str, str] = {}
+        self._in_ring: list[_Entry] = []
+        self._begun: list[tuple[_Entry, int]] = []  # contestant and fold of everything that was given out
 
-    def let_in(self, method: str, invariance: str | None, classifier: Any) -> None:
-        """Try a classifier, unless one fold of it is expected to take more time than is left."""
-        name = name_of(method, invariance)
+    def run(self, images: Sequence[np.ndarray], client: Any) -> Iterator[int]:
+        """Try all that are waiting; yield how many are over or not tried, whenever another is."""
+        workers: Workers = InThisProcess() if client is None else OnDask(client, blocks_per_worker=1)
+        rows = np.sort(np.concatenate(self.folds[0]))
+        # Only what was drawn is sent to workers; the rows stay as they are.
+        drawn = images if client is None else _Drawn({int(row): images[row] for row in rows}, len(images))
+        final = Exception if client is None else ValueError
+        n_over = 0
+        for ended in give_out(self._draw(), self._make_work, workers, [workers.share(drawn)], final=final):
+            for one in ended:
+                self._end(*self._begun[one.number], one)
+            n_before, n_over = n_over, len(self.contestants) + len(self.untried)
+            yield from range(n_before, n_over)
+
+    def _draw(self) -> Iterator[int]:
+        """Yield the number of the next fold to begin, when there is room for it."""
+        while self.waiting:
+            name, text = min(self.waiting, key=self._turn)
+            classifier = self.waiting.pop((name, text))
+            if not self._has_time(name, text, classifier):
+                continue
+            entry = _Entry(name, text, classifier)
+            self._in_ring.append(entry)
+            for number in range(len(self.folds)):
+                if entry.errors or (number and time.monotonic() > self.deadline):
+                    break
+                entry.n_begun += 1
+                entry.is_begun = entry.n_begun == len(self.folds)
+                self._begun.append((entry, number))
+                yield len(self._begun) - 1
+            entry.is_begun = True
+            self._conclude(entry)
+
+    def _turn(self, pair: tuple[str, str | None]) -> tuple[bool, bool, float]:
+        """Baselines first, then what is expected to be fastest; what combines others after those that are at work."""
+        name, _ = pair
+        is_known = name in PEERS or name in {c.method for c in self.contestants}
+        waits = bool(self._in_ring) and not is_known and bool(get_method(name).combines)
+        return name not in PEERS, waits, self.expected_seconds(name, self.waiting[pair])
+
+    def _make_work(self, number: int) -> "_JudgeFold":
+        entry, fold = self._begun[number]
+        return _JudgeFold(entry.classifier, self.labels, self.folds[fold])
+
+    def _end(self, entry: _Entry, fold: int, ended: Ended) -> None:
+        if ended.error is None:
+            entry.judged[fold] = ended.result
+        elif isinstance(ended.error, ValueError):
+            entry.errors[fold] = ended.error
+        else:
+            raise ended.error
+        self._conclude(entry)
+
+    def _conclude(self, entry: _Entry) -> None:
+        """Make a contestant of what has no folds left to begin or to wait for."""
+        if not entry.is_over or entry not in self._in_ring:
+            return
+        self._in_ring.remove(entry)
+        name = name_of(entry.method, entry.invariance)
+        if entry.errors:
+            self.untried[name] = str(entry.errors[min(entry.errors)])
+            return
+        judged = [entry.judged[fold] for fold in sorted(entry.judged)]
+        trial = join_folds(name, entry.classifier, self.labels, judged)
+        self.contestants.append(Contestant(entry.method, entry.invariance, trial))
+
+    def _has_time(self, method: str, invariance: str | None, classifier: Any) -> bool:
+        """Return whether one fold is expected to end in time; otherwise note that it is not tried."""
         left, expected = self.deadline - time.monotonic(), self.expected_seconds(method, classifier)
-        if left <= 0 or expected > left:
-            about = f"; a fold takes about {expected:.0f} s" if expected else ""
-            self.untried[name] = f"too little time was left{about}"
-            return
-        try:
-            trial = cross_validate(name, classifier, self.images, self.labels, self.folds, self.deadline)
-        except ValueError as error:
-            self.untried[name] = str(error)
-            return
-        self.contestants.append(Contestant(method, invariance, trial))
+        if left > 0 and expected <= left:
+            return True
+        about = f"; a fold takes about {expected:.0f} s" if expected else ""
+        self.untried[name_of(method, invariance)] = f"too little time was left{about}"
+        return False
 
     def expected_seconds(self, name: str, classifier: Any) -> float:
         """Return the expected seconds of one fold, by what the method took before; 0 if it is not known."""
@@ -218,6 +322,42 @@ class _Ring:
         return slowdown * took.get(name, 0.0)
 
 
+class _Drawn(Sequence[np.ndarray]):
+    """Some images of a sequence, by their rows in it; only those that are there may be asked for."""
+
+    def __init__(self, images: dict[int, np.ndarray], length: int):
+        self._images, self._length = images, length
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._images[int(row)]
+
+    def __len__(self) -> int:
+        return self._length
+
+
+@dataclass(frozen=True)
+class _JudgeFold:
+    """One fold of one contestant. A callable that can be sent to a worker."""
+
+    classifier: Any
+    labels: Any
+    fold: Fold
+
+    def __call__(self, images: Sequence[np.ndarray]) -> Judged:
+        """Fit and predict."""
+        return judge_fold(self.classifier, images, self.labels, self.fold)
+
+
+def _always(chosen: list[Method], untried: dict[str, str]) -> list[tuple[tuple[None, None], Method]]:
+    """The defaults of methods that are always compared, unless they were chosen anyway or are not installed."""
+    wanted = {method.name: method for method in get_methods() if method.always_compared and method not in chosen}
+    untried.update({name: method.missing() for name, method in wanted.items() if method.missing()})
+    added = [method for method in wanted.values() if not method.missing()]
+    for method in added:
+        untried.pop(method.name, None)
+    return [((None, None), method) for method in added]
+
+
 def name_of(method: str, invariance: str | None) -> str:
     """Return a contestant in words."""
     return method if invariance is None else f"{method} ignoring {invariance}"
@@ -228,7 +368,9 @@ def _suitable(facts: Facts, n_training: int) -> tuple[list[Method], dict[str, st
     suitable, why = [], {}
     for method in get_methods():
         min_side = max(method.min_side, method.auto_min_side)
-        if n_training > method.max_images:
+        if method.missing():
+            why[method.name] = method.missing()
+        elif n_training > method.max_images:
             why[method.name] = f"takes at most {method.max_images} images"
         elif facts.side < min_side:
             asked = "; name it in --methods to try it" if facts.side >= method.min_side else ""

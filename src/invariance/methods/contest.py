@@ -27,10 +27,11 @@ class Contest:
     """What was tried, which methods are left, and how much time."""
 
     def __init__(self, images, labels, methods: list[Method], left_out: list[LeftOut], budget: float, settings: tuple):
-        phi, seed, n_jobs = settings
+        phi, seed, n_jobs, encoder = settings
+        common = dict(n_jobs=n_jobs, random_state=seed, encoder=encoder)
         self.images, self.labels = images, labels
         self.methods = {method.name: method for method in methods}
-        self.classifiers = {name: ImageClassifier(name, phi, n_jobs=n_jobs, random_state=seed) for name in self.methods}
+        self.classifiers = {name: ImageClassifier(name, phi, **common) for name in self.methods}
         self.left_out = {out.method: out for out in left_out}
         self.budget, self.deadline = budget, time.monotonic() + budget
         self.forecasts = {name: Forecast(method.growth, method.startup) for name, method in self.methods.items()}

@@ -14,6 +14,7 @@ class Cause(Enum):
     IMAGES_TOO_SMALL = auto()
     TOO_FEW_IMAGES = auto()
     REFUSES = auto()
+    NOT_INSTALLED = auto()
     FAILED = auto()
     WORSE = auto()
     TOO_SLOW = auto()

@@ -1,7 +1,8 @@
 """A method: one way to classify images, and what it does with every part of Φ.
 
 `plan(phi)` is a promise: for every part of Φ it says whether predictions are invariant by a maximum, minimum or sum
-over the set, by tangents, by transformed training copies, by the descriptor, by normalization, anyway, or not at all.
+over the set, by features pooled over it, by tangents, by transformed training copies, by the descriptor, by
+normalization, anyway, or not at all.
 `make` builds an estimator that keeps the promise. A test checks it for every method and kind of transformation.
 """
 
@@ -27,6 +28,7 @@ class Treatment(StrEnum):
     """What a method does with a part of Φ."""
 
     EXACT = "exact"  # maximum, minimum or sum over the members
+    POOLED = "pooled"  # mean or maximum of the features of all members
     TANGENT = "tangent"  # minimum over the members and along their tangents
     COPIES = "copies"  # the model is trained on transformed copies
     DESCRIPTOR = "descriptor"  # the descriptor has this invariance
@@ -148,6 +150,12 @@ class Method(ABC):
         Share of the time to fit some dozens of images that does not depend on their number.
     rank : int
         Methods with a lower rank are tried first.
+    always_compared : bool
+        Whether `compare` shows it beside whatever is compared, as what is offered elsewhere.
+    takes_encoder : bool
+        Whether `make` takes a pretrained network, as its parameter `encoder`.
+    is_weighed : bool
+        Whether a method made of all others has kernels of this one.
     combines : float
         For a method made of all others, how many times as long it takes as these together; 0 for the others.
     """
@@ -166,6 +174,9 @@ class Method(ABC):
     growth: ClassVar[int] = 1
     startup: ClassVar[float] = 0.0
     rank: ClassVar[int] = 50
+    always_compared: ClassVar[bool] = False
+    takes_encoder: ClassVar[bool] = False
+    is_weighed: ClassVar[bool] = True
     combines: ClassVar[float] = 0.0
 
     def treat(self, part: TransformationSet) -> tuple[Treatment, str]:
@@ -193,6 +204,10 @@ class Method(ABC):
     ) -> Iterable[Exhibit]:
         """Yield what a report shows of a fitted model: texts, tables, images and figures."""
         return ()
+
+    def missing(self) -> str:
+        """Return what must be installed for the method, and what it would add; empty if nothing is missing."""
+        return ""
 
     def rank_for(self, facts: Facts) -> tuple[int, str]:
         """Return where the method comes in the order of trying, for images like these."""
@@ -249,7 +264,7 @@ SETTLED_BEFORE = (Treatment.NORMALIZED, Treatment.DESCRIPTOR, Treatment.BUILT_IN
 def weakest(treatments: Iterable[Treatment]) -> Treatment:
     """Return the treatment that promises least of those of several parts of one model."""
     order = [
-        Treatment.EXACT, Treatment.NORMALIZED, Treatment.DESCRIPTOR, Treatment.BUILT_IN, Treatment.TANGENT,
-        Treatment.COPIES, Treatment.REFUSED,
+        Treatment.EXACT, Treatment.POOLED, Treatment.NORMALIZED, Treatment.DESCRIPTOR, Treatment.BUILT_IN,
+        Treatment.TANGENT, Treatment.COPIES, Treatment.REFUSED,
     ]  # fmt: skip
     return max(treatments, key=order.index)

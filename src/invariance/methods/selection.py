@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from invariance._core.checks import check_number
+from invariance.encoders import OnnxEncoder
 from invariance.images import encode_labels
 from invariance.methods.contest import N_FOLDS, TIMES_MORE, Contest
 from invariance.methods.decisions import Cause, LeftOut, Selection
@@ -25,6 +26,7 @@ def select_method(
     budget: float = 300.0,
     random_state: int = 0,
     n_jobs: int | None = None,
+    encoder: OnnxEncoder | None = None,
 ) -> Selection:
     """Select a method for images, so that fitting it ends within the budget.
 
@@ -46,6 +48,8 @@ def select_method(
         Seconds.
     random_state : int, default=0
     n_jobs : int or None, default=None
+    encoder : OnnxEncoder or None, default=None
+        The pretrained network of methods that take one; None is the default one.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def select_method(
     candidates, left_out = _find_candidates(facts, transformations)
     if not candidates:
         raise ValueError(f"no method is suitable: {'; '.join(f'{out.method}: {out.detail}' for out in left_out)}")
-    contest = Contest(images, labels, candidates, left_out, budget, (transformations, random_state, n_jobs))
+    contest = Contest(images, labels, candidates, left_out, budget, (transformations, random_state, n_jobs, encoder))
     if np.bincount(codes).max() < 3:
         return contest.end_untried()
     for size in _round_sizes(facts):
@@ -79,6 +83,8 @@ def _find_candidates(facts: Facts, phi: TransformationSet | None) -> tuple[list[
         elif facts.side < max(method.min_side, method.auto_min_side):
             detail = f"images of {facts.height} x {facts.width} pixels are too small for it"
             left_out.append(LeftOut(method.name, Cause.IMAGES_TOO_SMALL, detail))
+        elif method.missing():
+            left_out.append(LeftOut(method.name, Cause.NOT_INSTALLED, method.missing()))
         else:
             try:
                 method.plan(phi).check(method.name)

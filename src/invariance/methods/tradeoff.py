@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from invariance.methods.encoder import MAX_POOLED, encoder_kernels
+from invariance.methods.encoder import MIN_SIDE as MIN_ENCODED
 from invariance.methods.exhibits import Drawing, Exhibit, Table, Text
 from invariance.methods.method import Method, Plan, Treatment, weakest
 from invariance.methods.objects import MIN_SIDE, object_kernels
@@ -31,6 +33,7 @@ class Tradeoff(Method):
     rank = 90
     # 1 to 4 were measured on flowers, textures, faces and digits, where some of the others had not been tried.
     combines = 4.0
+    takes_encoder = True
 
     def treat(self, part: TransformationSet) -> tuple[Treatment, str]:
         """Return the treatment of the kernel that promises least."""
@@ -47,12 +50,14 @@ class Tradeoff(Method):
             return plan._replace(computed=computed, parts=tuple(p._replace(sentence=weighed) for p in plan.parts))
         return plan._replace(computed=computed)
 
-    def make(self, plan, facts, common):
-        """Kernels of words of photographs are added where images are large enough; costs are cross-validated."""
+    def make(self, plan, facts, common, encoder=None):
+        """Kernels of photographs are added where images are large enough; costs are cross-validated."""
         kernels = default_kernels(None if plan.is_default else plan.computed, **common)
         if facts.side >= MIN_SIDE:
             phi = product_of([]) if plan.is_default else plan.computed
             kernels += object_kernels(phi, facts, common)
+        if facts.side >= MIN_ENCODED and _is_encoded() and (plan.is_default or plan.count_members() <= MAX_POOLED):
+            kernels += encoder_kernels(None if plan.is_default else plan.computed, common, encoder)
         return TradeoffClassifier(kernels, "ova", sigma="cv", probability=True, **common)
 
     def explain(self, classifier, evaluation, rng) -> Iterable[Exhibit]:
@@ -90,7 +95,13 @@ class Tradeoff(Method):
 def _combined() -> list[Method]:
     """The methods whose kernels are weighed: those of this library."""
     package = __name__.partition(".")[0]
-    return [m for m in get_methods() if not m.combines and type(m).__module__.partition(".")[0] == package]
+    weighed = [method for method in get_methods() if method.is_weighed and not method.combines]
+    return [m for m in weighed if type(m).__module__.partition(".")[0] == package and not m.missing()]
+
+
+def _is_encoded() -> bool:
+    """Whether pretrained networks are installed."""
+    return any(method.takes_encoder for method in _combined())
 
 
 def _similarities(model: TradeoffClassifier) -> tuple[np.ndarray, list[str]]:

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from invariance._core.parallel import one_blas_thread
+from invariance.encoders.cache import saved_seconds
 from invariance.images import encode_labels
 
 Fold = tuple[np.ndarray, np.ndarray]
@@ -30,7 +33,7 @@ class Trial(NamedTuple):
     fit_seconds : float
         Of the fastest fold: the first one also loads compiled code.
     image_seconds : float
-        Seconds to classify one image.
+        Seconds to classify one image; features that an encoder kept are counted as if it had computed them.
     """
 
     name: str
@@ -107,24 +110,61 @@ def cross_validate(
     deadline : float or None
         No fold but the first is started after this value of `time.monotonic()`.
     """
-    classes, codes = encode_labels(labels, len(images))
-    probabilities = np.zeros((len(images), len(classes)))
-    is_judged = np.zeros(len(images), bool)
-    fit_seconds: list[float] = []
-    predict_seconds = 0.0
-    for training, held in folds:
-        if fit_seconds and deadline is not None and time.monotonic() > deadline:
+    judged: list[Judged] = []
+    for fold in folds:
+        if judged and deadline is not None and time.monotonic() > deadline:
             break
+        judged.append(judge_fold(classifier, images, labels, fold))
+    return join_folds(name, classifier, labels, judged)
+
+
+class Judged(NamedTuple):
+    """The predictions of one fold.
+
+    Attributes
+    ----------
+    held : ndarray of shape (m,)
+        The rows that were held out.
+    probabilities : ndarray of shape (m, n_classes)
+    fit_seconds, predict_seconds : float
+    """
+
+    held: np.ndarray
+    probabilities: np.ndarray
+    fit_seconds: float
+    predict_seconds: float
+
+
+def judge_fold(classifier: Any, images: Sequence[np.ndarray], labels: Any, fold: Fold) -> Judged:
+    """Fit a classifier on the training rows of a fold and predict those held out.
+
+    BLAS runs on one thread, so that the predictions do not depend on the machine or process.
+    """
+    classes, codes = encode_labels(labels, len(images))
+    training, held = fold
+    with one_blas_thread():
         started = time.perf_counter()
         fitted = clone(classifier).fit([images[row] for row in training], classes[codes[training]])
-        fit_seconds.append(time.perf_counter() - started)
+        fit_seconds = time.perf_counter() - started
         started = time.perf_counter()
-        probabilities[held] = fitted.predict_proba([images[row] for row in held])
-        predict_seconds += time.perf_counter() - started
-        is_judged[held] = True
+        kept = saved_seconds()
+        probabilities = fitted.predict_proba([images[row] for row in held])
+        saved = (saved_seconds() - kept) / effective_n_jobs(None)
+        return Judged(held, probabilities, fit_seconds, time.perf_counter() - started + saved)
+
+
+def join_folds(name: str, classifier: Any, labels: Any, judged: Sequence[Judged]) -> Trial:
+    """Return the trial of a classifier from its folds, at least one."""
+    classes, codes = encode_labels(labels)
+    probabilities = np.zeros((len(codes), len(classes)))
+    is_judged = np.zeros(len(codes), bool)
+    for fold in judged:
+        probabilities[fold.held] = fold.probabilities
+        is_judged[fold.held] = True
     is_right = is_judged & (probabilities.argmax(axis=1) == codes)
-    image_seconds = predict_seconds / max(1, int(is_judged.sum()))
-    return Trial(name, classifier, probabilities, is_right, is_judged, min(fit_seconds), image_seconds)
+    image_seconds = sum(fold.predict_seconds for fold in judged) / max(1, int(is_judged.sum()))
+    fit_seconds = min(fold.fit_seconds for fold in judged)
+    return Trial(name, classifier, probabilities, is_right, is_judged, fit_seconds, image_seconds)
 
 
 def _draw_stratified(codes: np.ndarray, max_images: int, rng: np.random.Generator) -> np.ndarray:
