@@ -14,6 +14,7 @@ from rich.table import Table
 
 from experiments import catalogue
 from experiments.confirmation import confirm
+from experiments.data_digests import check_data
 from experiments.experiment import Experiment, can_run, missing_data, missing_packages
 from experiments.reproduction_page import HEAD, claims_of, judge, rows_of, verdict_on, write_page
 from experiments.results import Result, as_json, check_runs, is_current, is_outdated, perform, read_result, write_result
@@ -162,6 +163,8 @@ def _run_missing(
         size = "a rehearsal" if asked.quick else f"runs: {n_runs}, about {minutes} min"
         print(f"{number} of {len(runnable)}: {experiment.name}, {size} ...", file=sys.stderr, flush=True)
         try:
+            if not asked.quick:
+                check_data(experiment.data)
             result = perform(experiment, asked.runs, asked.seed, asked.quick)
         except Exception:
             if asked.name is not None:
@@ -185,6 +188,7 @@ def _confirm_outdated(experiments: list[Experiment], folder: Path) -> list[str]:
         if stored is None or not is_outdated(stored, experiment):
             continue
         try:
+            check_data(experiment.data)
             write_result(confirm(stored, experiment), folder)
             print(f"Confirmed: {experiment.name}", file=sys.stderr, flush=True)
         except ValueError as error:

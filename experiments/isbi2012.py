@@ -1,13 +1,12 @@
 """Neuronal membranes, every pixel of whole sections: [Laptev15] sec. 4.2 beside a pixel forest and a U-Net.
 
 Tested on all pixels of sections 18-23 of the ISBI 2012 training stack (the challenge's test labels are not public),
-after learning from sections 0-17, from one or three sections, or from a few discs of one section. All methods learn
-from the same labels; seconds of training include computing features. Sections 15-17 served to choose settings.
+after learning from sections 0-17, or from one or three sections. All methods learn from the same labels; seconds of
+training include computing features. Sections 15-17 served to choose settings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from experiments.pixel_runs import FOREST, UNET, Predict, Run, judge, timed
 from invariance.datasets import Dataset
 from invariance.segmentation import JungleSegmenter
 
-RADIUS = 4
 # 1 - F in % of the challenge's forest and of one jungle; on other sections, which the paper does not name.
 PAPER = {FOREST: 7.9, "jungles, no context": 6.0}
 
@@ -30,10 +28,6 @@ class Plan(NamedTuple):
     test: Sequence[int] = tuple(range(18, 24))
     n_pixels: int = 50_000
     moments: Sequence[float] = (20, 50, 80, 120, 200)
-    n_discs: Sequence[int] = (10, 40, 160)
-    scribbled: Sequence[int] = (0, 6, 12)
-    n_draws: int = 2
-    scribble_moment: float = 100
     seed: int = 0
 
 
@@ -45,10 +39,6 @@ QUICK = Plan(
     test=(18, 19),
     n_pixels=2000,
     moments=(1, 2),
-    n_discs=(10, 40),
-    scribbled=(0,),
-    n_draws=1,
-    scribble_moment=2,
 )
 
 
@@ -76,7 +66,6 @@ METHODS: Methods = {
     "jungles": train_jungles,
     "jungles, thorough": train_thoroughly,
 }
-SCRIBBLE_METHODS: Methods = {name: METHODS[name] for name in (FOREST, "jungles")}
 
 
 class Labels(NamedTuple):
@@ -99,41 +88,6 @@ def run_few(data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Metho
     moments = plan.moments if unet else ()
     chosen = [_whole_sections(data, sections, plan.seed) for sections in plan.few]
     return [run for labels in chosen for run in _compare(labels, data, plan, methods, moments)]
-
-
-def run_scribbles(
-    data: Dataset, plan: Plan = FULL, unet: bool = False, methods: Methods = SCRIBBLE_METHODS
-) -> list[Run]:
-    """Methods on discs of one section, over several sections and draws."""
-    runs = []
-    draws = range(plan.seed, plan.seed + plan.n_draws)
-    for n_discs, section, draw in product(plan.n_discs, plan.scribbled, draws):
-        rng = np.random.default_rng((n_discs, section, draw))
-        mask = draw_scribbles(np.asarray(data.masks)[section], n_discs, RADIUS, rng)
-        task, name = f"{n_discs} discs of one section", f"section {section}, draw {draw}"
-        labels = Labels(task, name, data.images[section][None], mask[None], draw)
-        moments = (plan.scribble_moment,) if unet else ()
-        runs += _compare(labels, data, plan, methods, moments)
-    return runs
-
-
-def draw_scribbles(mask: np.ndarray, n_discs: int, radius: int, rng: np.random.Generator) -> np.ndarray:
-    """A mask (h, w) int8 of 0 and 1 inside discs at random places, which may overlap, and -1 elsewhere.
-
-    Discs lie inside the image. A draw that shows one class only is drawn again.
-    """
-    mask = np.asarray(mask, bool)
-    if mask.all() or not mask.any():
-        raise ValueError(f"mask must hold both classes; got {mask.flat[0]} everywhere. Take another section.")
-    offsets = np.arange(-radius, radius + 1)
-    down, right = np.nonzero(offsets[:, None] ** 2 + offsets**2 <= radius**2)
-    while True:
-        tops = rng.integers(mask.shape[0] - 2 * radius, size=(n_discs, 1))
-        lefts = rng.integers(mask.shape[1] - 2 * radius, size=(n_discs, 1))
-        marked = np.zeros(mask.shape, bool)
-        marked[tops + down, lefts + right] = True
-        if mask[marked].any() and not mask[marked].all():
-            return np.where(marked, mask, UNLABELLED).astype(np.int8)
 
 
 def _whole_sections(data, sections, seed) -> Labels:
@@ -179,8 +133,8 @@ def load_unet() -> Callable:
 def warm_up(data: Dataset) -> None:
     """Fit and predict once on little data, so that no method's seconds include compilation."""
     corner, truth = data.images[:1, :96, :96], np.asarray(data.masks)[:1, :96, :96].astype(np.int8)
-    for train in SCRIBBLE_METHODS.values():
+    for train in (train_forest, train_jungles):
         train(corner, truth, 1000, 0)(corner[0])
 
 
-PARTS: dict[str, Callable[..., list[Run]]] = {"sections": run_sections, "few": run_few, "scribbles": run_scribbles}
+PARTS: dict[str, Callable[..., list[Run]]] = {"sections": run_sections, "few": run_few}

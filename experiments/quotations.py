@@ -53,6 +53,7 @@ TANGENT_VECTORS = (
 )
 WINDOWS = "1,000 windows per image"
 PIXEL_FOREST = ("pixel forest",)
+PIXEL_TOOLS = (*PIXEL_FOREST, "TrainableSegmenter", "fastfilters2 and forest", "apoc")
 EQUAL_OR_BLOCK_L1 = ("all, equal weights, 1-vs-all", "all, block-l1, 1-vs-1")
 CLEAN_SPLITS = "combined, without images that settings were chosen on, accuracy in %"
 
@@ -60,10 +61,10 @@ CLEAN_SPLITS = "combined, without images that settings were chosen on, accuracy 
 def _discs(n: int) -> Quotation:
     return Quotation(
         f"every pixel from {n} marked discs of one membrane section (ISBI 2012), mean over three sections, 1 - F",
-        "isbi_scribbles",
-        f"{n} discs of one section, 1 - F in %",
-        ("jungles",),
-        PIXEL_FOREST,
+        "scribbles",
+        f"{n} discs, 1 - F in %",
+        ("segmenter",),
+        PIXEL_TOOLS,
     )
 
 

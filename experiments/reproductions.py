@@ -21,6 +21,7 @@ UNSEEN_TEXTURES = f"combined, without images that settings were chosen on, {ACCU
 WITHIN_ROTATIONS = "1 - K within rotations in % of that between images"
 SHARE, SHARE_OF_SHAPE = "share of the weights in %", "share of shape in the weights in %"
 DOMINANT_CUE, IN_COMMON = "cue that counts most, in % of all pairs", "shares of the weights in common in %"
+SHARE_OF_NETWORK = "share of the network in the weights in %, one figure per label"
 MISSED = "error in % of the movement"
 INVARIANCE_WANTED = "share of the weights on large rotations in %, one figure per pair of digits"
 
@@ -57,11 +58,6 @@ def isbi_few(runs: int, seed: int, is_quick: bool) -> Found:
     return _isbi("few", runs, seed, is_quick, ("pixel forest", "jungles"))
 
 
-def isbi_scribbles(runs: int, seed: int, is_quick: bool) -> Found:
-    """Membranes, every pixel, from a few marked discs of one section."""
-    return _isbi("scribbles", runs, seed, is_quick, ("pixel forest", "jungles"))
-
-
 def isbi_unet(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes, every pixel, from 18 labelled sections, against a U-Net at several moments of its training."""
     names = ("pixel forest", "jungles, no context", "jungles", "jungles, thorough")
@@ -95,9 +91,9 @@ def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str
     from experiments import isbi2012, pixel_runs
     from invariance.datasets import load_isbi2012
 
-    data, plan = load_isbi2012(), isbi2012.QUICK._replace(n_discs=(40,)) if is_quick else isbi2012.FULL
+    data, plan = load_isbi2012(), isbi2012.QUICK if is_quick else isbi2012.FULL
     chosen = pick(isbi2012.METHODS, *methods[: 2 if is_quick else None])
-    plans = [plan._replace(seed=number, n_draws=1) for number in range(seed, seed + runs)]
+    plans = [plan._replace(seed=number) for number in range(seed, seed + runs)]
     isbi2012.warm_up(data)
     found = [run for plan in plans for run in isbi2012.PARTS[part](data, plan, unet, chosen)]
     tables = []
@@ -121,6 +117,13 @@ def mnist_digits(runs: int, seed: int, is_quick: bool) -> Found:
     from experiments import mnist_digits as module
 
     return Found([Table("error in %", "lower", module.run(runs, seed, 100 if is_quick else module.N_TRAINING))])
+
+
+def rotated_mnist(runs: int, seed: int, is_quick: bool) -> Found:
+    """Digits turned by any angle."""
+    from experiments import rotated_mnist as module
+
+    return Found(module.run(runs, seed, (100,), 200) if is_quick else module.run(runs, seed))
 
 
 def graz02(runs: int, seed: int, is_quick: bool) -> Found:
@@ -497,6 +500,22 @@ def all_methods_textures(runs: int, seed: int, is_quick: bool) -> Found:
     task = partial(module.draw_uiuc, n_each=2) if is_quick else module.draw_uiuc
     [rows] = module.run(runs, {"UIUC textures": task}, combinations, seed).values()
     return Found([Table(f"UIUC textures, {ACCURACY}", "higher", rows)])
+
+
+def pretrained_flowers(runs: int, seed: int, is_quick: bool) -> Found:
+    """Flowers by a pretrained network and by words; the splits are the official ones."""
+    from experiments import pretrained as module
+
+    rows = module.run(range(1, runs + 1), 8 if is_quick else 1)
+    return Found([Table(ACCURACY, "higher", rows)])
+
+
+def network_weights(runs: int, seed: int, is_quick: bool) -> Found:
+    """The weight of a pretrained network among all kernels."""
+    from experiments import pretrained as module
+
+    outcomes, drawings = module.weigh(seed, pick(module.TASKS, "faces") if is_quick else module.TASKS)
+    return Found([Table(SHARE_OF_NETWORK, "neither", outcomes)], drawings=drawings)
 
 
 def learned_weights(runs: int, seed: int, is_quick: bool) -> Found:

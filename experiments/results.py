@@ -75,11 +75,11 @@ def check_runs(experiment: Experiment, runs: int | None, is_quick: bool = False)
 def fingerprint(experiment: Experiment, runs: int, seed: int, is_quick: bool) -> str:
     """Hash of the settings of an experiment and of all code it runs through, that of the library included.
 
-    Comments, docstrings and layout do not count.
+    Comments, docstrings, layout and the file that a definition is in do not count.
     """
     assert experiment.run is not None
     settings = [experiment.name, runs, seed if experiment.has_seed else None, is_quick]
-    text = json.dumps([settings, sorted(source_of(experiment.run).items())])
+    text = json.dumps([settings, sorted(code for code in source_of(experiment.run).values() if code)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.isbi2012 import draw_scribbles, load_unet
+from experiments.isbi2012 import load_unet
 from experiments.outcome import Found, Outcome, Table
 from experiments.peers.pixel_forest import UNLABELLED, PixelForest
 from experiments.pixel_runs import FOREST, UNET, Predict, timed
-from experiments.strokes import draw_strokes, paint
+from experiments.strokes import draw_scribbles, draw_strokes, paint
 from invariance.datasets import load_isbi2012, make_membranes
 from invariance.segmentation import JungleSegmenter, segmentation_scores
 

@@ -16,14 +16,25 @@ from typing import NamedTuple
 import invariance
 
 FOLDERS: Mapping[str, Path] = {"experiments": Path(__file__).parent, "invariance": Path(invariance.__file__).parent}
+# How image files are found and decoded. What they hold is known by its digest, see data_digests.py.
+READERS = tuple(
+    f"invariance.images.{name}"
+    for name in (
+        "decoding", "file_list", "folders", "layout", "lazy", "listing", "pages", "raster", "reading",
+        "significant_bits", "tiff", "tiff_pages", "tiff_regions",
+    )
+)  # fmt: skip
 # What changes no figure: what a result is kept in, the number of a release, how a bar of progress looks, how files are
-# downloaded, whose checksums are known, warnings of other ranges of values; and checks of models read from files.
+# downloaded, whose checksums are known, warnings of other ranges of values, a cache, which gives what was put into it;
+# and checks of models read from files.
 IGNORED_MODULES = (
     "experiments.outcome",
     "invariance._version",
+    "invariance._core.caching",
     "invariance._core.progress",
     "invariance.datasets._download",
     "invariance.images.intensity_range",
+    *READERS,
 )
 IGNORED_METHODS = ("check_loaded",)
 # A function whose name begins so refuses its input or lets it pass; called as a statement it changes no figure.

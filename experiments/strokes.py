@@ -1,8 +1,8 @@
-"""Strokes of a brush as a hand draws them on an image whose true mask is known.
+"""Marks on an image whose true mask is known: strokes of a brush as a hand draws them, and discs.
 
-Every second stroke follows the foreground, such as a membrane, and is painted as foreground. The others cross it, and
-are painted with the class that is seen under the brush. A hand wavers and does not see borders exactly, so that some
-pixels beside a border get the wrong label.
+Discs lie at random places and show the truth. Of the strokes, every second follows the foreground, such as a
+membrane, and is painted as foreground. The others cross it, and are painted with the class that is seen under the
+brush. A hand wavers and does not see borders exactly, so that some pixels beside a border get the wrong label.
 """
 
 from collections.abc import Sequence
@@ -142,3 +142,22 @@ def _brush(line: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -
     # cv2's own lines of width 3 are nearly 5 pixels wide.
     rows, cols = np.nonzero(cv2.dilate(canvas, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (WIDTH, WIDTH))))
     return rows, cols
+
+
+def draw_scribbles(mask: np.ndarray, n_discs: int, radius: int, rng: np.random.Generator) -> np.ndarray:
+    """A mask (h, w) int8 of 0 and 1 inside discs at random places, which may overlap, and -1 elsewhere.
+
+    Discs lie inside the image. A draw that shows one class only is drawn again.
+    """
+    mask = np.asarray(mask, bool)
+    if mask.all() or not mask.any():
+        raise ValueError(f"mask must hold both classes; got {mask.flat[0]} everywhere. Take another section.")
+    offsets = np.arange(-radius, radius + 1)
+    down, right = np.nonzero(offsets[:, None] ** 2 + offsets**2 <= radius**2)
+    while True:
+        tops = rng.integers(mask.shape[0] - 2 * radius, size=(n_discs, 1))
+        lefts = rng.integers(mask.shape[1] - 2 * radius, size=(n_discs, 1))
+        marked = np.zeros(mask.shape, bool)
+        marked[tops + down, lefts + right] = True
+        if mask[marked].any() and not mask[marked].all():
+            return np.where(marked, mask, UNLABELLED).astype(np.int8)

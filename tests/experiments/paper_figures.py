@@ -139,7 +139,6 @@ ON_OTHER_DATA = {
     "isbi_patches",
     "isbi_sections",
     "isbi_few",
-    "isbi_scribbles",
     "scribbles",
     "scribbles_cells",
     "graz02",

@@ -27,7 +27,9 @@ from experiments import (
     pair_weights,
     photographed_objects,
     pixel_runs,
+    pretrained,
     rotated_images,
+    rotated_mnist,
     rotation_distributions,
     sample_complexity,
     scribbles,
@@ -123,8 +125,7 @@ def pixels(stage):
 
     def train(row):
         def learn(images, masks, n_pixels, seed):
-            only_seed = [np.array(seed)] * (stage.name != "isbi_scribbles")  # of whole sections, nothing else differs
-            stage.note(row, images, masks, *only_seed)
+            stage.note(row, images, masks, np.array(seed))
             return lambda image: np.clip(1 - image / 255, 0, 1)
 
         return learn
@@ -166,6 +167,12 @@ def mnist(stage):
     data = made(10, 20, 4, 4)
     rows = {row: lambda seed, row=row: Witness(stage, row) for row in mnist_digits.METHODS}
     stage.set(mnist_digits, load_mnist=lambda part: data, METHODS=rows, N_TRAINING=30)
+
+
+def turned_digits(stage):
+    data = made(10, 20, 4, 4)
+    rows = {row: lambda seed, row=row: Witness(stage, row) for row in rotated_mnist.METHODS}
+    stage.set(rotated_mnist, load_mnist=lambda part: data, METHODS=rows, MAX_SLOW=10**6)
 
 
 def photographs(stage):
@@ -355,6 +362,21 @@ def flowers(stage):
     )
 
 
+def network(stage):
+    data = made(3, 40, 2, 2)
+    order = np.random.default_rng(0).permutation(120)
+    splits = {f"{part}{number}": np.roll(order, 30 * number)[:60] for part in ("train", "test") for number in (1, 2, 3)}
+    rows = {row: lambda row=row: Witness(stage, row) for row in pretrained.METHODS}
+    stage.set(pretrained, load_flowers17=lambda: replace(data, splits=splits), METHODS=rows)
+
+    def weigher(method, n_jobs, random_state):
+        shares = SimpleNamespace(shares_=np.eye(2), kernel_names_=["words", pretrained.NETWORK])
+        return SimpleNamespace(fit=lambda X, y: stage.note(f"{len(X)} images", X, y) or SimpleNamespace(model_=shares))
+
+    tasks = {name: lambda seed, n=n: (noise(n, 2, 2), np.arange(n)) for n, name in enumerate(pretrained.TASKS, 2)}
+    stage.set(pretrained, ImageClassifier=weigher, TASKS=tasks, weights_figure=lambda model, name: Figure())
+
+
 def objects(stage):
     names = sorted({name for pair in pair_weights.OBJECTS for name in pair})
     data = made(5, 32, 2, 2, class_names=tuple(names))
@@ -448,9 +470,10 @@ def weights(stage):
 ARRANGEMENTS = {
     "yale_faces": yale,
     "isbi_patches": patches,
-    **dict.fromkeys(("isbi_sections", "isbi_few", "isbi_scribbles"), pixels),
+    **dict.fromkeys(("isbi_sections", "isbi_few"), pixels),
     **dict.fromkeys(("scribbles", "scribbles_cells"), marks),
     "mnist_digits": mnist,
+    "rotated_mnist": turned_digits,
     **dict.fromkeys((name for name in EXPERIMENTS if name.startswith("graz02")), photographs),
     "word_maps": maps,
     **dict.fromkeys(("pascal_2005", "horses"), objects_in_photographs),
@@ -460,6 +483,7 @@ ARRANGEMENTS = {
     "tangent_images": moved_faces,
     **dict.fromkeys(("uiuc_textures", "texture_weights"), textures),
     **dict.fromkeys(("flowers17", "flower_weights"), flowers),
+    **dict.fromkeys(("pretrained_flowers", "network_weights"), network),
     **dict.fromkeys(("caltech_few", "caltech_objects", "object_weights"), objects),
     **dict.fromkeys(("all_methods", "all_methods_textures"), together),
     "learned_weights": weights,

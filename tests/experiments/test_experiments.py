@@ -2,13 +2,14 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from experiments import isbi_patches, mnist_digits, yale_faces
+from experiments import isbi_patches, mnist_digits, rotated_mnist, yale_faces
 from invariance.datasets import Dataset
 from invariance.jungles import JungleClassifier
 
@@ -56,6 +57,21 @@ def test_membranes_are_learned_from_patches(monkeypatch):
     }
     jungle, trivial = isbi_patches.run(2, methods)
     assert jungle.mean < 0.8 * trivial.mean  # 7.6; calling everything a cell gives 11.5
+
+
+def test_landmarks_learn_turned_digits_from_few(monkeypatch):
+    """Digits of scikit-learn, 8 x 8 pixels; chance is 90."""
+    images, labels = load_digits(return_X_y=True)
+    enlarged = np.kron(images.reshape(-1, 8, 8), np.ones((2, 2))).astype(np.float32)
+    images = np.pad(np.uint8(255 * enlarged / 16), ((0, 0), (4, 4), (4, 4)))
+    data = {"train": Dataset("train", images[:900], labels[:900]), "test": Dataset("test", images[900:], labels[900:])}
+    monkeypatch.setattr(rotated_mnist, "load_mnist", lambda part: data[part])
+    chosen = {name: make for name, make in rotated_mnist.METHODS.items() if name.startswith("landmarks")}
+    monkeypatch.setattr(rotated_mnist, "METHODS", chosen)
+    [table] = rotated_mnist.run(1, 0, (300,), 300)
+    errors = {row.method: row.mean for row in table.outcomes}
+    assert errors["landmarks"] < 20
+    assert errors["landmarks"] < 0.6 * errors["landmarks, no transformations"]
 
 
 def test_every_method_of_the_digits_experiment_learns(monkeypatch):

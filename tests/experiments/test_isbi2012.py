@@ -15,10 +15,6 @@ TINY = isbi2012.Plan(
     test=(2, 3),
     n_pixels=400,
     moments=(2, 1),
-    n_discs=(10, 40),
-    scribbled=(0, 1),
-    n_draws=2,
-    scribble_moment=1,
 )
 FAST = {
     FOREST: isbi2012.train_forest,
@@ -60,30 +56,6 @@ def error_of_calling_all_cell(truths):
     return 100 * (1 - 2 * n_cells / (n_cells + truths.size))
 
 
-def test_scribbles_show_the_truth_inside_discs(data):
-    mask = data.masks[0]
-    scribbled = isbi2012.draw_scribbles(mask, 5, 4, np.random.default_rng(0))
-    marked = scribbled != -1
-    assert scribbled.shape == mask.shape
-    assert np.array_equal(scribbled[marked], mask[marked])
-    one = isbi2012.draw_scribbles(mask, 1, 4, np.random.default_rng(0)) != -1
-    rows, cols = np.nonzero(one)
-    assert one.sum() == 49
-    assert np.all((rows - rows.mean()) ** 2 + (cols - cols.mean()) ** 2 <= 16)
-
-
-def test_scribbles_of_one_class_are_drawn_again():
-    mask = np.zeros((64, 64), bool)
-    mask[20:24, 20:24] = True
-    for seed in range(5):
-        assert {0, 1} < set(isbi2012.draw_scribbles(mask, 1, 4, np.random.default_rng(seed)).ravel().tolist())
-
-
-def test_a_mask_of_one_class_cannot_be_scribbled_on():
-    with pytest.raises(ValueError, match="both classes; got True everywhere"):
-        isbi2012.draw_scribbles(np.ones((20, 20), bool), 3, 4, np.random.default_rng(0))
-
-
 def test_a_run_is_judged_by_cells_and_regions(data):
     truths = data.masks[:2]
     maps = iter(truths.astype(np.float32))
@@ -111,29 +83,17 @@ def test_all_methods_and_the_unet_learn_from_the_same_labels(data, lessons):
         assert np.array_equal(masks, data.masks[1:2])
 
 
-def test_scribbles_are_drawn_anew_for_every_draw_and_section(data, lessons):
-    seen = []
-    runs = isbi2012.run_scribbles(data, TINY, unet=True, methods={"blind": remember_labels(seen)})
-    blind = [run for run in runs if run.method == "blind"]
-    assert len({(run.task, run.draw) for run in blind}) == len(blind) == 2 * 2 * 2
-    assert len({masks.tobytes() for _, masks in seen}) == len(seen)
-    assert [np.array_equal(images[0], data.images[1]) for images, _ in seen] == 2 * [False, False, True, True]
-    assert {run.draw for run in runs if run.method == "U-Net, 1 s"} == {run.draw for run in blind}
-    assert all(any(np.array_equal(masks, others) for _, others in seen) for _, masks in lessons)
-
-
-def test_no_section_is_both_learned_from_and_tested_on_and_scribbles_avoid_those_that_chose_settings():
+def test_no_section_is_both_learned_from_and_tested_on():
     for plan in (isbi2012.FULL, isbi2012.QUICK):
-        learned = {*plan.training, *plan.scribbled, *(section for sections in plan.few for section in sections)}
+        learned = {*plan.training, *(section for sections in plan.few for section in sections)}
         assert not learned & set(plan.test)
-        assert not {15, 16, 17} & set(plan.scribbled)
 
 
 def test_the_experiment_with_the_unet_has_a_row_and_a_place_per_moment(data, lessons, monkeypatch):
     monkeypatch.setattr("invariance.datasets.load_isbi2012", lambda: data)
     monkeypatch.setattr(isbi2012, "QUICK", TINY)
     monkeypatch.setattr(isbi2012, "METHODS", dict.fromkeys(isbi2012.METHODS, remember_labels([])))
-    monkeypatch.setattr(isbi2012, "SCRIBBLE_METHODS", {})
+    monkeypatch.setattr(isbi2012, "warm_up", lambda data: None)
     found = reproductions.isbi_unet(2, 0, True)
     rows = {row.method: row.figures for row in found.tables[0].outcomes}
     assert list(rows) == [FOREST, "jungles, no context", "U-Net, 1 s", "U-Net, 2 s"]

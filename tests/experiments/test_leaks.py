@@ -17,6 +17,7 @@ from experiments import (
     low_rank,
     mnist_digits,
     rotated_images,
+    rotated_mnist,
     sample_complexity,
     tangent_digits,
     tangent_faces,
@@ -73,7 +74,7 @@ def test_patches_of_test_sections_are_only_tested_on(sections, monkeypatch):
 
 @pytest.mark.parametrize("part", isbi2012.PARTS)
 def test_test_sections_are_only_tested_on(part, sections):
-    fits, plan = [], isbi2012.FULL._replace(n_discs=(10,), n_draws=1)
+    fits, plan = [], isbi2012.FULL
 
     def train(images, masks, n_pixels, seed):
         fits.append((images.tobytes(), masks.tobytes(), n_pixels, seed))
@@ -159,6 +160,17 @@ def test_test_digits_are_only_tested_on_by_jungles(digits, monkeypatch):
     def run(data):
         monkeypatch.setattr(mnist_digits, "load_mnist", lambda part: data[part])
         return mnist_digits.run(2, n_training=20)[0].figures
+
+    check_only_tested_on(run, fits, digits, *poison_digits(digits))
+
+
+def test_turned_test_digits_are_only_tested_on(digits, monkeypatch):
+    fits = watch_fits(monkeypatch, KNeighborsClassifier)
+    monkeypatch.setattr(rotated_mnist, "METHODS", {"nearest": nearest})
+
+    def run(data):
+        monkeypatch.setattr(rotated_mnist, "load_mnist", lambda part: data[part])
+        return rotated_mnist.run(2, sizes=(20,))[0].outcomes[0].figures
 
     check_only_tested_on(run, fits, digits, *poison_digits(digits))
 

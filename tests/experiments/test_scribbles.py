@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import distance_transform_edt
 
 from experiments import isbi2012, scribbles
-from experiments.strokes import LENGTH, WIDTH, Stroke, draw_strokes, paint
+from experiments.strokes import LENGTH, WIDTH, Stroke, draw_scribbles, draw_strokes, paint
 from invariance.datasets import make_membranes
 from tests.experiments.poison import check_only_tested_on
 
@@ -30,6 +30,29 @@ def dark_is_membrane(image):
 
 def draw(mask, n, seed=0):
     return draw_strokes(mask, n, np.random.default_rng(seed))
+
+
+def test_scribbles_show_the_truth_inside_discs(mask):
+    scribbled = draw_scribbles(mask, 5, 4, np.random.default_rng(0))
+    marked = scribbled != -1
+    assert scribbled.shape == mask.shape
+    assert np.array_equal(scribbled[marked], mask[marked])
+    one = draw_scribbles(mask, 1, 4, np.random.default_rng(0)) != -1
+    rows, cols = np.nonzero(one)
+    assert one.sum() == 49
+    assert np.all((rows - rows.mean()) ** 2 + (cols - cols.mean()) ** 2 <= 16)
+
+
+def test_scribbles_of_one_class_are_drawn_again():
+    mask = np.zeros((64, 64), bool)
+    mask[20:24, 20:24] = True
+    for seed in range(5):
+        assert {0, 1} < set(draw_scribbles(mask, 1, 4, np.random.default_rng(seed)).ravel().tolist())
+
+
+def test_a_mask_of_one_class_cannot_be_scribbled_on():
+    with pytest.raises(ValueError, match="both classes; got True everywhere"):
+        draw_scribbles(np.ones((20, 20), bool), 3, 4, np.random.default_rng(0))
 
 
 def test_strokes_are_as_wide_and_long_as_a_brush_and_connected(mask):

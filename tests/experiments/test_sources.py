@@ -128,7 +128,7 @@ def test_what_may_change_a_figure_changes_the_source(copied, edit, package, path
         ("tangent_digits", "tangents/distance.py", "    def squared("),
         ("tangent_faces", "tangents/_jit.py", "def remove_joint_span("),
         ("isbi_sections", "segmentation/rounds.py", "def fit_rounds("),
-        ("isbi_scribbles", "segmentation/scores.py", "def segmentation_scores("),
+        ("isbi_sections", "segmentation/scores.py", "def segmentation_scores("),
         ("scribbles", "segmentation/rounds.py", "def fit_rounds("),
         ("scribbles_cells", "datasets/membranes.py", "def make_membranes("),
         ("mnist_digits", "jungles/merging.py", "def "),
@@ -142,6 +142,15 @@ def test_every_room_that_an_experiment_runs_through_is_in_its_source(copied, edi
     assert source_of(EXPERIMENTS[name].run, copied) != before
     if not path.startswith(("hierarchies", "transformations")):  # rooms that this one runs through, too
         assert source_of(HIERARCHY, copied) == source_of(HIERARCHY)
+
+
+def test_how_files_are_decoded_is_left_to_digests_of_what_they_hold(copied, edit):
+    textures = EXPERIMENTS["texture_weights"].run
+    before = source_of(textures, copied)
+    edit("invariance", "images/reading.py", "\ndef read_image(", "\n@staticmethod\ndef read_image(")
+    assert source_of(textures, copied) == before
+    edit("invariance", "images/resizing.py", "\ndef to_grey(", "\n@staticmethod\ndef to_grey(")
+    assert source_of(textures, copied) != before
 
 
 def test_the_part_of_the_functions_own_file_is_all_it_uses():

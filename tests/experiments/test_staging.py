@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments import all_methods, isbi2012, isbi_patches, uiuc_textures, yale_faces
+from experiments import all_methods, isbi2012, isbi_patches, scribbles, uiuc_textures, yale_faces
 from experiments.catalogue import EXPERIMENTS
 from experiments.experiment import explain_few_runs
 from experiments.figures import read_results
@@ -14,9 +14,15 @@ from tests.experiments.staging import ARRANGEMENTS, Stage
 
 NEED_TORCH = {"isbi_unet"}
 RESULTS = read_results()
-# Fits of one row in one run, where it is not one: of one and of three sections; of discs in three sections, by number;
-# of discs and of strokes in three images, by number.
-FITS_PER_RUN = {"isbi_few": 2, "isbi_scribbles": 9, "scribbles": 18, "scribbles_cells": 18, "all_methods": 3}
+# Fits of one row in one run, where it is not one: of one and of three sections; of discs and of
+# strokes in three images, by number.
+FITS_PER_RUN = {
+    "isbi_few": 2,
+    "scribbles": 18,
+    "scribbles_cells": 18,
+    "all_methods": 3,
+    "rotated_mnist": 3,
+}
 
 
 @pytest.fixture(params=sorted(ARRANGEMENTS))
@@ -51,6 +57,8 @@ def test_a_current_result_has_the_rows_that_its_experiment_gives(stage):
     if is_outdated(RESULTS[stage.name], EXPERIMENTS[stage.name]):
         pytest.skip("the result is outdated: rows may have been added since")
     result = RESULTS[stage.name]
+    if stage.name.startswith("scribbles") and not any("U-Net" in str(table) for table in result.found.tables):
+        stage.set(scribbles, has_torch=lambda: False)  # the result is of a machine without PyTorch
     tables, _ = stage.run(min(result.runs, 3))
     assert rows_of(result.found.tables) == rows_of(tables)
     for stored, staged in zip(result.found.tables, tables, strict=True):
@@ -87,6 +95,7 @@ def test_runs_go_on_from_the_seed(stage):
     [
         "yale_faces",
         "mnist_digits",
+        "rotated_mnist",
         "isbi_patches",
         "tangent_digits",
         "uiuc_textures",
@@ -141,8 +150,7 @@ def test_draws_that_settings_were_chosen_on_are_not_tested_on():
     assert all_methods.FIRST_SEED == 200
     assert uiuc_textures.SETTINGS_SEED == 1000
     assert EXPERIMENTS["uiuc_textures"].runs < 1000
-    assert isbi2012.FULL.scribbled == (0, 6, 12)
-    assert (isbi2012.FULL.few, isbi2012.FULL.n_discs) == (((0,), (0, 8, 16)), (10, 40, 160))
+    assert isbi2012.FULL.few == ((0,), (0, 8, 16))
     for training, test in (
         (isbi_patches.TRAINING, isbi_patches.TEST),
         (isbi2012.FULL.training, isbi2012.FULL.test),

@@ -109,7 +109,7 @@ def test_runs_that_share_their_training_data_show_no_lead():
     assert verdict_on_leads(-leads, has_independent_runs=False) == "not reached"
 
 
-SHARED_DATA = ("isbi_patches", "isbi_scribbles", "isbi_sections", "isbi_few", "scribbles", "learned_weights")
+SHARED_DATA = ("isbi_patches", "isbi_sections", "isbi_few", "scribbles", "learned_weights")
 
 
 @pytest.mark.parametrize("name", SHARED_DATA)
