@@ -891,3 +891,48 @@ def mean_shares(trees, samples, labels, new):
             inside = [label for label, own in zip(labels, reached, strict=True) if own == leaf]
             result[i] += np.bincount(inside, minlength=n_classes) / len(inside) / len(trees)
     return result
+
+
+def gradient_grid(image, n_cells, n_bins):
+    """Oriented gradients around the cells of a grid: `GradientGrid` of a grey image (h, w), pixel by pixel."""
+    h, w = image.shape
+    cells = np.zeros((n_cells, n_cells, n_bins))
+
+    def weights(length):
+        size = length / n_cells
+        away = [
+            [(k - ((cell + 0.5) * size - 0.5)) / (0.5 * max(size, 1)) for k in range(length)] for cell in range(n_cells)
+        ]
+        found = np.exp(-0.5 * np.square(away))
+        return found / found.sum(axis=1, keepdims=True)
+
+    of_rows, of_columns = weights(h), weights(w)
+    for i, j in np.ndindex(h, w):
+        across = image[i, min(j + 1, w - 1)] - image[i, max(j - 1, 0)]
+        down = image[min(i + 1, h - 1), j] - image[max(i - 1, 0), j]
+        position = np.arctan2(down, across) % (2 * np.pi) / (2 * np.pi) * n_bins
+        share = position % 1
+        for a, b in np.ndindex(n_cells, n_cells):
+            weight = of_rows[a, i] * of_columns[b, j]
+            if min(of_rows[a, i], of_columns[b, j]) > 1e-4:
+                cells[a, b, int(position) % n_bins] += weight * np.hypot(across, down) * (1 - share)
+                cells[a, b, int(position + 1) % n_bins] += weight * np.hypot(across, down) * share
+    strengths = np.pad(np.square(cells).sum(axis=2), 1)
+    around = sum(
+        (2 - abs(di)) * (2 - abs(dj)) / 16 * strengths[1 + di : 1 + di + n_cells, 1 + dj : 1 + dj + n_cells]
+        for di in (-1, 0, 1) for dj in (-1, 0, 1)
+    )  # fmt: skip
+    around = around + 0.01 * strengths.sum() / n_cells**2
+    if not around.any():
+        return np.zeros(cells.size)
+    vector = np.sqrt(np.minimum(cells / np.sqrt(np.maximum(around, 1e-300))[..., None], 0.4)).ravel()
+    return vector / np.linalg.norm(vector)
+
+
+def ridge_scores(features, targets, penalty, others):
+    """Scores of other features by a ridge regression with an unpenalized constant."""
+    features = features.astype(float)
+    means, offsets = features.mean(axis=0), targets.mean(axis=0)
+    centred = features - means
+    weights = np.linalg.solve(centred.T @ centred + penalty * np.eye(len(means)), centred.T @ (targets - offsets))
+    return (others - means) @ weights + offsets

@@ -1,6 +1,7 @@
 from . import codebooks as codebooks
 from . import datasets as datasets
 from . import descriptors as descriptors
+from . import encoders as encoders
 from . import hierarchies as hierarchies
 from . import images as images
 from . import jungles as jungles
@@ -18,6 +19,8 @@ from .codebooks import BagOfFeatures as BagOfFeatures
 from .codebooks import ClusteringForest as ClusteringForest
 from .codebooks import CodebookClassifier as CodebookClassifier
 from .codebooks import KMeansCodebook as KMeansCodebook
+from .encoders import OnnxEncoder as OnnxEncoder
+from .encoders import default_encoder as default_encoder
 from .hierarchies import DerivedKernel as DerivedKernel
 from .hierarchies import Layer as Layer
 from .hierarchies import NeuralResponse as NeuralResponse
@@ -29,6 +32,7 @@ from .models import save as save
 from .segmentation import JungleSegmenter as JungleSegmenter
 from .segmentation import LiveSegmenter as LiveSegmenter
 from .tangents import JitteredSVC as JitteredSVC
+from .tangents import LandmarkClassifier as LandmarkClassifier
 from .tangents import TangentDistance as TangentDistance
 from .tangents import TangentOneClassSVM as TangentOneClassSVM
 from .tangents import TangentSVC as TangentSVC

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import invariance
 from invariance.codebooks import BagOfFeatures, RandomWindows
 from invariance.descriptors import GradientPyramid
+from invariance.encoders import default_encoder
 from invariance.hierarchies import DerivedKernel, Layer, NeuralResponse
 from invariance.tangents import TangentDistance, TangentVectorKernel
 from invariance.tradeoff import FeatureKernel, ImageKernel
@@ -143,10 +144,12 @@ KERNEL_CLASSES = {name: kind for name, kind in ESTIMATOR_CLASSES.items() if is_k
 JUNGLE: dict[str, Any] = {"max_depth": 3, "max_steps": 15}
 A_RESPONSE = NeuralResponse([Layer(1, n_templates=5)], random_state=0)
 PYRAMID = GradientPyramid(n_bins=8, levels=2)
+ENCODER = default_encoder(size=32)
 
 # Settings for scikit-learn's own checks, whose samples are rows of a few features.
 ROW_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ClusteringForest": [{"n_trees": 2, "n_leaves": 20}, {"n_trees": 2, "n_leaves": None, "max_trials": "sqrt"}],
+    "OnnxEncoder": [{"path": "efficientnet-lite0", "size": 32}],
     "FeatureKernel": [{"transformer": StandardScaler(), "distance": "euclidean"}],
     "ImageKernel": [{"kernel": TangentDistance()}],
     "InvariantFeatures": [{"n_jungles": 2, **JUNGLE}],
@@ -158,6 +161,8 @@ ROW_SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "JungleClassifier": [{"n_jungles": 2, "max_depth": 4, "max_steps": 20}],
     "KMeansCodebook": [{"n_words": 3}, {"n_words": 3, "batch_size": None, "n_init": 1}],
+    # The gradients of a row of two or three features say little.
+    "LandmarkClassifier": [{"descriptor": "pixels"}],
     "NeuralResponse": [{}, {"layers": [Layer(1, n_templates=5)], "kernel": "gaussian", "pooling": "mean"}],
     "TangentOneClassSVM": [{}, {"kernel": TangentVectorKernel(form="distribution"), "nu": 0.3}],
     "TangentSVC": [{}, {"kernel": TangentVectorKernel(form="sum", method="difference")}],
@@ -177,6 +182,7 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ClusteringForest": [{"n_trees": 3, "n_leaves": 20}],
     "CodebookClassifier": [{"bag": BagOfFeatures(sampler=RandomWindows(60, 20))}],
     "DerivedKernel": [{"response": NeuralResponse([Layer(3, n_templates=10)], random_state=0)}],
+    "EncoderClassifier": [{"encoder": ENCODER}],
     "FeatureKernel": [{"transformer": PYRAMID}],
     "GradientPyramid": [{"n_bins": 8, "levels": 2}],
     "ImageKernel": [{"kernel": TangentDistance()}],
@@ -196,7 +202,9 @@ IMAGE_SETTINGS: dict[str, list[dict[str, Any]]] = {
          "n_jungles": 2, "max_depth": 2, "rank": 8},
     ],
     "KMeansCodebook": [{"n_words": 8}],
+    "LandmarkClassifier": [{"n_landmarks": 12}, {"transformations": Rotations(4), "n_landmarks": 9}],
     "NeuralResponse": [{"layers": [Layer(3, n_templates=10)]}],
+    "OnnxEncoder": [{"path": "efficientnet-lite0", "size": 32, "transformations": Reflections()}],
     "TangentOneClassSVM": [{}, {"kernel": TangentDistance(Shifts(1))}],
     "TangentSVC": [{"kernel": TangentVectorKernel(Rotations(3, limit=10))}],
     "TradeoffClassifier": [{"kernels": [FeatureKernel(PYRAMID), ImageKernel(TangentDistance())]}],

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from tests.laws.catalogue import IMAGE_ESTIMATORS, name_of
 from tests.laws.test_models import answer
 
-FIT_LOOKS_AT_NOTHING = {"GradientPyramid"}
+FIT_LOOKS_AT_NOTHING = {"GradientGrid", "GradientPyramid", "OnnxEncoder"}
 every_estimator = pytest.mark.parametrize("estimator", IMAGE_ESTIMATORS, ids=name_of)
 every_learner = pytest.mark.parametrize(
     "estimator", [e for e in IMAGE_ESTIMATORS if type(e).__name__ not in FIT_LOOKS_AT_NOTHING], ids=name_of

@@ -15,7 +15,7 @@ from tests.laws.catalogue import FITTED_CLASSES, IMAGE_ESTIMATORS, is_kernel, na
 WIDTH = 3.0
 S = Shifts(1, border="edge")
 # What is given intensities from 0 to 1 instead, because descriptors expect them.
-TAKES_INTENSITIES = {"BagOfFeatures", "CodebookClassifier", "ImageClassifier"}
+TAKES_INTENSITIES = {"BagOfFeatures", "CodebookClassifier", "ImageClassifier", "OnnxEncoder"}
 # The parameter is for its default kernels, which have a law of their own below.
 WITH_KERNELS_OF_ITS_OWN = {"TradeoffClassifier"}
 

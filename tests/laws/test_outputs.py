@@ -18,7 +18,7 @@ from invariance.transformations import Rotations
 
 COMMANDS = get_command(cli.app).commands
 # A project is opened and continued, never replaced: tests/studio/test_project.py.
-READ_OPTIONS = {("explain", "data"), ("studio", "project")}
+READ_OPTIONS = {("explain", "data"), ("studio", "project"), ("fit", "encoder"), ("compare", "encoder")}
 
 # (command, option) -> arguments whose inputs are missing, and a name for the output
 FILES = {

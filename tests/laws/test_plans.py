@@ -70,7 +70,7 @@ def test_a_group_leaves_probabilities_unchanged(name, text):
     """The members of a group permute: by a maximum, minimum or sum over them exactly, by a descriptor nearly."""
     phi = parse_transformations(text)
     treatments = {part.treatment for part in get_method(name).plan(phi).parts}
-    assert treatments <= {Treatment.EXACT, Treatment.TANGENT, Treatment.DESCRIPTOR}
+    assert treatments <= {Treatment.EXACT, Treatment.POOLED, Treatment.TANGENT, Treatment.DESCRIPTOR}
     change = change_of_probabilities(name, phi, GROUPS[text])
     if Treatment.DESCRIPTOR in treatments:
         assert change.mean() < 0.2 * change_of_probabilities(name, Identity(), GROUPS[text]).mean()
@@ -101,6 +101,18 @@ def test_built_in_means_that_the_estimator_does_not_depend_on_it(name):
             method.make(some, facts, {"random_state": 0, "n_jobs": None}) for some in (plan, method.plan(Identity()))
         ]
         assert repr(made[0]) == repr(made[1])
+
+
+def test_an_encoder_is_trained_on_copies_where_pooling_would_take_too_long():
+    method = get_method("encoder")
+    assert method.plan(Shifts(2)).has(Treatment.POOLED)
+    assert method.plan(Shifts(3)).has(Treatment.COPIES)
+    made = [
+        method.make(method.plan(phi), Facts(12, 3, 4, 1, 64, 64), {"random_state": 0, "n_jobs": None})
+        for phi in (Shifts(2), Shifts(3))
+    ]
+    assert repr(made[0].encoder.transformations) == repr(Shifts(2))
+    assert made[1].encoder.transformations is None
 
 
 @pytest.mark.parametrize("name", NAMES)

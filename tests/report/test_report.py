@@ -178,3 +178,9 @@ def test_shares_are_aligned_as_numbers_are():
     assert '<td class="number">12.5%</td>' in page
     assert "<td>x%</td>" in page
     assert "<td>7</td>" in page
+
+
+def test_sentences_in_tables_break_into_lines():
+    report = Report("Title")
+    report.table(("name", "meaning"), [("a", "A sentence that is wider than most screens would like it to be.")])
+    assert '<td>a</td><td class="sentence">A sentence that' in report.to_html()

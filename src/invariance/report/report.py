@@ -21,6 +21,7 @@ PIXELS_PER_INCH = 96  # of CSS
 WIDE = 640  # pixels; wider figures scroll on a phone instead of shrinking, so that they stay legible
 MIN_SECTIONS_LISTED = 4  # pages of fewer sections have no table of contents
 LONG_FACT = 10  # characters; longer facts are set in smaller type
+LONG_CELL = 40  # characters from which a cell of a table may break into lines
 
 
 class Report:
@@ -213,13 +214,19 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str =
         lines.append(f"<thead><tr>{''.join(titles)}</tr></thead>")
     lines.append("<tbody>")
     for row in rows:
-        cells = (f"<td{_align(_is_number(value) and bool(columns))}>{_cell_text(value)}</td>" for value in row)
+        cells = (f"<td{_kind(value, bool(columns))}>{_cell_text(value)}</td>" for value in row)
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return _framed("\n".join([*lines, "</tbody></table>"]), caption)
 
 
 def _align(right: bool) -> str:
     return ' class="number"' if right else ""
+
+
+def _kind(value: Any, has_title: bool) -> str:
+    """Align numbers below their title, and let sentences break into lines."""
+    is_sentence = isinstance(value, str) and len(value) > LONG_CELL
+    return ' class="sentence"' if is_sentence else _align(_is_number(value) and has_title)
 
 
 def _is_number(value: Any) -> bool:

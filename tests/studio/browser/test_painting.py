@@ -265,8 +265,9 @@ def test_nothing_is_lost_when_the_server_is_killed(page: Any, studio: Studio, op
     assert "not saved" in page.locator("#status").inner_text()
     studio.start()
     again = open_page(studio, page.context)
-    assert again.evaluate("() => studio.labelCounts()[1]") == n_first
-    assert [label_at(again, 50, 60), label_at(again, 90, 60)] == [1, 2]
+    wait_until(again, f"studio.labelCounts()[1] === {n_first}")
+    wait_for_label(again, 50, 60, 1)
+    wait_for_label(again, 90, 60, 2)
     # The cookie of the new address is shared, so that the first tab finds back and saves what it kept.
     wait_until(page, "studio.state().line === 'open' && studio.state().n_unsaved === 0")
     wait_for_label(again, 200, 60, 2)
