@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from distributed import Client, LocalCluster
 
 from benchmarks.segmentation import load_sections, tile_sections
 from invariance._core.records import Records
-from invariance._core.running import Ended, run_stage
+from invariance._core.running import Ended, Progress, run_stage
 from invariance.models import load, save
 from invariance.segmentation import JungleSegmenter
 from invariance.transformations import Rotations
@@ -88,7 +89,7 @@ def measure_throughput(gigabytes: float) -> None:
         f"(at least {RATIO}): {'met' if ratio >= RATIO else 'MISSED'}"
     )
     print(
-        f"overhead per labelled block, a worker's time that is not the model's: {overhead:.1%} (at most {OVERHEAD:.0%}): "
+        f"overhead per block, a worker's time that is not the model's: {overhead:.1%} (at most {OVERHEAD:.0%}): "
         f"{'met' if overhead <= OVERHEAD else 'MISSED'}"
     )
     print(
@@ -113,7 +114,7 @@ def take_turns(model: JungleSegmenter, folder: Path, client: Client, n_sections:
         stop = min(start + N_PER_TURN, n_sections)
         client.run(model_seconds)  # forget what was counted
         started = time.perf_counter()
-        stages: dict[str, float] = {}
+        stages: dict[str, Progress] = {}
         segment_volume(
             model,
             folder / "source.zarr",
@@ -121,13 +122,13 @@ def take_turns(model: JungleSegmenter, folder: Path, client: Client, n_sections:
             client=client,
             roi=[slice(start, stop), slice(None), slice(None)],
             restart=target.exists(),
-            on_progress=lambda progress: stages.update({progress.stage: progress.seconds}),
+            on_progress=partial(note_stage, stages),
         )
         seconds = time.perf_counter() - started
-        overhead = 1 - sum(client.run(model_seconds).values()) / (N_WORKERS * stages["label"])
+        overhead = 1 - sum(client.run(model_seconds).values()) / (N_WORKERS * stages["label"].seconds)
         after = loop_seconds(folder)
         turn = Turn(before, seconds / (stop - start), after, overhead)
-        listed = ", ".join(f"{name} {taken / seconds:.1%}" for name, taken in stages.items())
+        listed = ", ".join(f"{name} {last.seconds / seconds:.1%}" for name, last in stages.items())
         print(
             f"sections {start} to {stop}: workers {turn.workers:.2f} s per section, loops {before:.2f} before and "
             f"{after:.2f} after; {turn.ratio:.2f}; overhead {overhead:.1%}; shares of the time: {listed}",
@@ -135,6 +136,11 @@ def take_turns(model: JungleSegmenter, folder: Path, client: Client, n_sections:
         )
         yield turn
         before = after
+
+
+def note_stage(stages: dict[str, Progress], progress: Progress) -> None:
+    """Keep the last progress of a stage."""
+    stages[progress.stage] = progress
 
 
 def time_the_model() -> None:

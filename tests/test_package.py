@@ -122,9 +122,12 @@ def test_the_python_in_the_readme_works_and_prints_the_figures_in_its_comments(c
     assert "exactly invariant" in printed
     assert names["orbits"].shape == (300, 8, 32, 32)
     assert names["features"].shape == (300, 16)
-    [(with_rotations, without)] = re.findall(r"# (0\.\d+); without Rotations\(24\) it is (0\.\d+)", text)
-    assert f"# {with_rotations}; without Rotations(24) it is {without}\n" in (ROOT / "docs" / "index.md").read_text()
-    assert f"{float(printed.splitlines()[0]):.2f}" == with_rotations
+    [(with_rotations, without)] = re.findall(r"# about (0\.\d+); without Rotations\(24\) about (0\.\d+)", text)
+    assert (
+        f"# about {with_rotations}; without Rotations(24) about {without}\n" in (ROOT / "docs" / "index.md").read_text()
+    )
+    # Rounding differs between processors, and learning amplifies it: 0.67 and 0.70 were seen.
+    assert float(printed.splitlines()[0]) == pytest.approx(float(with_rotations), abs=0.05)
     train, test = names["train"], names["test"]
     plain = invariance.JungleClassifier(random_state=0).fit(train.images, train.labels)
-    assert f"{plain.score(test.images, test.labels):.2f}" == without
+    assert plain.score(test.images, test.labels) == pytest.approx(float(without), abs=0.05)

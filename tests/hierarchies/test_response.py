@@ -204,12 +204,13 @@ class TestInvariance:
     @flips
     @pytest.mark.parametrize("sizes", [(3,), (3, 5), (2, 5, 8)], ids=str)
     @pytest.mark.parametrize("n_channels", [1, 3])
-    def test_histograms_make_responses_exactly_invariant(self, sizes, n_channels, turns, flip):
+    def test_histograms_make_responses_invariant_up_to_rounding(self, sizes, n_channels, turns, flip):
         images = draw_blocks((6, 11, 11, n_channels))
         layers = [Layer(size, n_templates=12) for size in sizes]
         model = NeuralResponse(layers, kernel="histogram", random_state=0).fit(images)
         responses = model.transform(images)
-        np.testing.assert_array_equal(model.transform(self.turn(images, turns, flip)), responses)
+        # BLAS of some processors sums the same products of a patch in another order at another place of the image.
+        np.testing.assert_allclose(model.transform(self.turn(images, turns, flip)), responses, rtol=1e-6)
         assert np.abs(responses[0] - responses[1]).max() > 1e-4
 
     def test_inner_products_do_not(self):
