@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 import zarr
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from benchmarks.segmentation import load_sections, tile_sections
 from invariance._core.records import Records
 from invariance._core.running import Ended, Progress, run_stage
+from invariance.cli.cluster import open_client
 from invariance.models import load, save
 from invariance.segmentation import JungleSegmenter
 from invariance.transformations import Rotations
@@ -34,7 +35,7 @@ SIDE, N_WORKERS = 2048, 2
 RATIO, OVERHEAD = 0.85, 0.05  # required of the throughput, at least, and of the overhead per block, at most
 MEMORY = 3 * 10**9
 N_COMPARED = 6  # sections per worker that the loops in memory label
-N_PER_TURN = 160  # sections per region
+N_PER_TURN = 120  # sections per region
 FAST = {"n_rounds": 1, "n_trees": 50, "max_depth": 2, "patch_size": 15, "rank": 16}
 
 
@@ -72,8 +73,8 @@ def measure_throughput(gigabytes: float) -> None:
         save(model, folder / "m.inv")
         source = write_volume(folder / "source.zarr", tile_sections(images, SIDE), n_sections)
         print(f"volume: {n_sections} x {SIDE} x {SIDE}, {source.nbytes / 1e9:.2f} GB raw", flush=True)
-        cluster = LocalCluster(N_WORKERS, threads_per_worker=1, memory_limit=MEMORY, dashboard_address=None)
-        with cluster, Client(cluster) as client:
+        with open_client(N_WORKERS, None, MEMORY) as client:
+            client.wait_for_workers(N_WORKERS)
             segment_volume(model, folder / "source.zarr", folder / "warm.zarr", client=client, roi=warm_roi())
             client.run(time_the_model)
             turns = list(take_turns(model, folder, client, n_sections))

@@ -106,21 +106,31 @@ class TangentDistance(DistanceKernel):
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Return the squared tangent distances (n, m) of images X and Y, or of X and X."""
-        sides = check_choice("sides", self.sides, ("one", "two", "mean"))
-        rows = self._points(X)
-        cols = rows if Y is None else self._points(Y)
-        J = rows.vectors.shape[1]
-        compute = {"one": self._one_sided, "two": self._two_sided, "mean": self._mean}[sides]
-        bytes_per_pair = 8 * (2 * J + 2) + (4 * J * J if sides == "two" else 0)
-        squared = for_all_pairs(compute, rows, cols, bytes_per_pair, self.n_jobs, "comparing images")
-        if Y is None and sides != "one":
+        rows = self.points(X)
+        if Y is not None:
+            return self.compare(rows, self.points(Y))
+        squared = self.compare(rows, rows)
+        if self.sides != "one":
             squared = (squared + squared.T) / 2
             np.fill_diagonal(squared, 0)
         return squared
 
-    def _points(self, X) -> Points:
+    def squared_to(self, X, others: Points) -> np.ndarray:
+        """Return the squared distances (n, m) of images X and others, whose `points` are known."""
+        return self.compare(self.points(X), others)
+
+    def points(self, X) -> Points:
+        """Return images with orthonormal frames of their tangents: what is computed once for many comparisons."""
         points = points_with_tangents(X, self.transformations, self.image_shape, self.blur, self.method)
         return replace(points, vectors=orthonormal(points.vectors))
+
+    def compare(self, rows: Points, cols: Points) -> np.ndarray:
+        """Return the squared tangent distances (n, m) of images that are given as points."""
+        sides = check_choice("sides", self.sides, ("one", "two", "mean"))
+        J = rows.vectors.shape[1]
+        compute = {"one": self._one_sided, "two": self._two_sided, "mean": self._mean}[sides]
+        bytes_per_pair = 8 * (2 * J + 2) + (4 * J * J if sides == "two" else 0)
+        return for_all_pairs(compute, rows, cols, bytes_per_pair, self.n_jobs, "comparing images")
 
     def _one_sided(self, X: Points, Y: Points) -> np.ndarray:
         along = coordinates_of_differences(X.rows, Y.rows, Y.vectors)

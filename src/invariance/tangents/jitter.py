@@ -5,7 +5,7 @@ import numpy as np
 from invariance._core import loaded
 from invariance.tangents.distance import TangentDistance
 from invariance.tangents.gaussian import DistanceKernel
-from invariance.tangents.points import as_images
+from invariance.tangents.points import Points, as_images
 from invariance.transformations import Identity, Operators, Shifts, TransformationSet
 from invariance.transformations.sets import split_normalizing
 
@@ -22,7 +22,7 @@ class JitteredDistance(DistanceKernel):
     transformations : TransformationSet or None, default=None
         Members φ of Φ; None means shifts of one pixel.
     distance : TangentDistance or None, default=None
-        Distance between versions, any object with ``squared(X, Y)``. None means the Euclidean distance.
+        Distance between versions. None means the Euclidean distance.
     sigma : float or {"auto", "median"}, default="auto"
         Width of the kernel. "median" is half the median distance of the training images. "auto" is chosen by
         cross-validation from multiples of it in `JitteredSVC`, which knows labels; otherwise it is "median".
@@ -52,28 +52,41 @@ class JitteredDistance(DistanceKernel):
     def check_loaded(self) -> None:
         """Raise ValueError if the parameters, read from a file, are not those of a distance."""
         super().check_loaded()
-        loaded.check_values(self, distance=loaded.optional(loaded.able("squared")))
+        loaded.check_values(self, distance=loaded.optional(loaded.instance(TangentDistance)))
 
     def squared(self, X, Y=None) -> np.ndarray:
         """Return the squared jittered distances (n, m) of images X and Y, or of X and X."""
-        phi = Shifts(1) if self.transformations is None else self.transformations
-        rows = as_images(X, self.image_shape, phi)
-        cols = rows if Y is None else as_images(Y, self.image_shape, phi)
-        over_rows = self._least_over_members(phi, rows, cols)
-        over_cols = over_rows if Y is None else self._least_over_members(phi, cols, rows)
+        over_rows = self.squared_to(X, self.points(X if Y is None else Y))
+        over_cols = over_rows if Y is None else self.squared_to(Y, self.points(X))
         return (over_rows + over_cols.T) / 2
 
-    def _least_over_members(self, phi: TransformationSet, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Least d²(φx, y) over φ: one member at a time, so that memory holds one transformed copy of the images."""
+    def squared_to(self, X, others: Points) -> np.ndarray:
+        """Return the least squared distances (n, m) over the versions of images X alone, to others as `points`.
+
+        `squared` is the mean of this for X and for the others. For a group Φ both are the same but for interpolation:
+        this one takes half the time, and nothing of the others is computed again.
+        """
+        phi, distance = self._phi(), self._distance()
+        images = as_images(X, self.image_shape, phi)
+        least = np.full((len(images), len(others)), np.inf)
+        for member in phi.operators(images.shape[1:]).members:  # one at a time: memory holds one copy of the images
+            versions = Operators([member], images.shape[1:]).apply(images)[:, 0]
+            np.minimum(least, distance.squared_to(versions, others), out=least)
+        return least
+
+    def points(self, X) -> Points:
+        """Return images with their tangents, for `squared_to`."""
+        return self._distance().points(as_images(X, self.image_shape, self._phi()))
+
+    def _phi(self) -> TransformationSet:
+        return Shifts(1) if self.transformations is None else self.transformations
+
+    def _distance(self) -> TangentDistance:
         distance = TangentDistance(Identity()) if self.distance is None else self.distance
-        normalizing, _ = split_normalizing(getattr(distance, "transformations", None))
+        normalizing, _ = split_normalizing(distance.transformations)
         if normalizing is not None:
             raise ValueError(
                 f"distance must not normalize images, of which versions are made first; got {normalizing!r} in its "
                 f"transformations. Multiply those of {type(self).__name__} by it."
             )
-        least = np.full((len(rows), len(cols)), np.inf)
-        for member in phi.operators(rows.shape[1:]).members:
-            versions = Operators([member], rows.shape[1:]).apply(rows)[:, 0]
-            np.minimum(least, distance.squared(versions, cols), out=least)
-        return least
+        return distance

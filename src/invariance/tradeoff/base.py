@@ -209,6 +209,7 @@ class ImageKernel(BaseKernel):
         """
         X = check_images(self, X, reset=True)
         self.images_ = _resized(X, self.side)
+        vars(self).pop("_kept_points", None)  # of images that it was fitted to before
         self.kernel_ = clone(self.kernel)
         self.gram_ = PsdCorrection("clip")
         if _is_scaled_here(self.kernel_):
@@ -261,9 +262,22 @@ class ImageKernel(BaseKernel):
         X = check_images(self, X, reset=False)
         images = _resized(X, self.side)
         if self.gamma_ is not None:
-            return self.gram_.transform(np.exp(-self.gamma_ * self.kernel_.squared(images, self.images_)))
+            return self.gram_.transform(np.exp(-self.gamma_ * self._squared(images)))
         lengths = np.outer(_lengths(self.kernel_.diag(images)), self.lengths_)
         return self.gram_.transform(self.kernel_(images, self.images_) / lengths)
+
+
+    def _squared(self, images: Any) -> np.ndarray:
+        """Squared distances (m, n) of images to the training images, of which all that can be is computed once."""
+        if not hasattr(self.kernel_, "squared_to"):
+            return self.kernel_.squared(images, self.images_)
+        if not hasattr(self, "_kept_points"):
+            self._kept_points = self.kernel_.points(self.images_)
+        return self.kernel_.squared_to(images, self._kept_points)
+
+    def __getstate__(self):
+        """Leave out what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_points"}
 
 
 def as_base_kernel(part: Any) -> Any:
