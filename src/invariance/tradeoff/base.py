@@ -266,7 +266,6 @@ class ImageKernel(BaseKernel):
         lengths = np.outer(_lengths(self.kernel_.diag(images)), self.lengths_)
         return self.gram_.transform(self.kernel_(images, self.images_) / lengths)
 
-
     def _squared(self, images: Any) -> np.ndarray:
         """Squared distances (m, n) of images to the training images, of which all that can be is computed once."""
         if not hasattr(self.kernel_, "squared_to"):
