@@ -129,8 +129,7 @@ def compare_matching(images: list[np.ndarray]) -> None:
 
 def compare_accuracy() -> None:
     """The method "objects" on split 1 of flowers, from training to validation images, with either descriptor."""
-    from invariance import ImageClassifier
-    from invariance.methods import objects
+    from invariance.methods import ImageClassifier, objects
 
     flowers = load_flowers17()
     parts = [flowers.splits[name] for name in ("train1", "validation1")]

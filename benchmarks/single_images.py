@@ -17,7 +17,7 @@ from skimage.transform import resize
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from invariance import ImageClassifier
+from invariance.methods import ImageClassifier
 from invariance.methods.registry import method_names
 
 N_TRAINING, N_TIMED, N_CLASSES = 120, 21, 4

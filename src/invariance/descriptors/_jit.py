@@ -143,25 +143,3 @@ def normalize_cells(cells, strengths, vector):
     if length > 0:
         for place in range(len(vector)):
             vector[place] /= np.sqrt(length)
-
-
-@compiled
-def fold_product(spectrum, of_filter, width, step, out):
-    """Fill out (h / step, w / step // 2 + 1) with the spectrum of every `step`-th row and column of a filtered image.
-
-    spectrum and of_filter (h, w // 2 + 1) complex64: halves of the spectra of an image (h, w) of real values and of
-    a filter. Frequencies that coincide on the coarser grid are added; those of the other half are conjugate.
-    """
-    h, n_rows, n_columns = len(spectrum), len(out), width // step
-    scale = np.float32(1 / (step * step))
-    for u in range(n_rows):
-        for v in range(out.shape[1]):
-            total = np.complex64(0)
-            for across in range(v, width, n_columns):
-                for down in range(u, h, n_rows):
-                    if 2 * across <= width:
-                        total += spectrum[down, across] * of_filter[down, across]
-                    else:
-                        other, mirrored = width - across, (h - down) % h
-                        total += np.conj(spectrum[mirrored, other] * of_filter[mirrored, other])
-            out[u, v] = scale * total

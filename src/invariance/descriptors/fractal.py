@@ -83,7 +83,7 @@ def fit_growth(measures: np.ndarray, radii: tuple[float, ...], step: int) -> tup
     logs = np.log(ball_sums(measures + FLOOR, radii, step))
     log_radii = np.log(radii) - np.mean(np.log(radii))
     slopes = np.einsum("r,rmn->nm", log_radii / np.sum(log_radii**2), logs)
-    return slopes.astype(np.float32), logs.mean(axis=0).T.astype(np.float32)
+    return slopes.astype(np.float32, order="C"), logs.mean(axis=0).T.astype(np.float32, order="C")
 
 
 def ball_sums(measures: np.ndarray, radii: tuple[float, ...], step: int) -> np.ndarray:

@@ -11,7 +11,6 @@ from scipy import fft
 
 from invariance._core.caching import ArrayCache
 from invariance._core.checks import check_choice, check_count, check_number
-from invariance.descriptors import _jit
 from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize, weber_contrast
 from invariance.descriptors.protocol import RegularDescriptor, uncovered_parts
 from invariance.transformations import (
@@ -172,16 +171,35 @@ def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: i
     spectra = _kept_spectra.get(
         (scales, n_orientations, height, width), lambda: _bank_spectra(scales, n_orientations, (height, width))
     )
-    spectrum = fft.rfft2(padded, (height, width))
+    spectrum = fft.rfft2(padded, (height, width)) / np.float32(step * step)
     small = height // step, width // step
-    folded = np.empty((small[0], small[1] // 2 + 1), np.complex64)
     firsts = [(pixels + of_axis[0]) // step for pixels, of_axis in zip(before, lines, strict=True)]
     inside = tuple(slice(first, first + len(of_axis)) for first, of_axis in zip(firsts, lines, strict=True))
     responses = np.empty((len(spectra), *map(len, lines)), np.float32)
     for response, of_filter in zip(responses, spectra, strict=True):
-        _jit.fold_product(spectrum, of_filter, width, step, folded)
-        response[:] = fft.irfft2(folded, small, overwrite_x=True)[inside]
+        response[:] = fft.irfft2(_fold(spectrum * of_filter, width, step), small, overwrite_x=True)[inside]
     return responses
+
+
+def _fold(spectrum: np.ndarray, width: int, step: int) -> np.ndarray:
+    """The spectrum of every `step`-th row and column of an image (h, width) of real values, times step².
+
+    Frequencies that coincide on the coarser grid are added. A spectrum is (h, width // 2 + 1), the folded one
+    (h / step, width / step // 2 + 1): what the other half holds is the conjugate of this one, turned by half a turn.
+    """
+    if step == 1:
+        return spectrum
+    rows = spectrum.reshape(step, -1, spectrum.shape[1]).sum(axis=0)
+    other_half = np.roll(rows[::-1], 1, axis=0).conj()
+    n_columns = width // step
+    folded = rows[:, : n_columns // 2 + 1].copy()
+    n_folded = folded.shape[1]
+    for first in range(n_columns, width, n_columns):
+        n_direct = max(0, min(n_folded, width // 2 + 1 - first))
+        folded[:, :n_direct] += rows[:, first : first + n_direct]
+        mirrored = other_half[:, width - first - n_folded + 1 : width - first - n_direct + 1]
+        folded[:, n_direct:] += mirrored[:, ::-1]
+    return folded
 
 
 def maximize(responses: np.ndarray, invariance: str, n_scales: int, gaussians: bool = False) -> np.ndarray:
