@@ -929,6 +929,27 @@ def gradient_grid(image, n_cells, n_bins):
     return vector / np.linalg.norm(vector)
 
 
+def sift_of_window(plane, top, left, side):
+    """The SIFT (128,) of one window of a blurred plane (h, w), pixel by pixel: `DenseSift` before it rounds."""
+    h, w = plane.shape
+    histograms, width = np.zeros((4, 4, 8)), side / 4
+    for i, j in np.ndindex(h, w):
+        if i in (0, h - 1) or j in (0, w - 1):
+            continue
+        across, up = plane[i, j + 1] - plane[i, j - 1], plane[i - 1, j] - plane[i + 1, j]
+        position = np.arctan2(up, across) % (2 * np.pi) / (2 * np.pi) * 8
+        row, col = i - top - (side - 1) / 2, j - left - (side - 1) / 2
+        strength = np.hypot(across, up) * np.exp(-(row**2 + col**2) / (2 * (side / 2) ** 2))
+        for a, b, o in np.ndindex(4, 4, 8):
+            apart = abs(position - o)
+            shares = 1 - abs(row / width + 1.5 - a), 1 - abs(col / width + 1.5 - b), 1 - min(apart, 8 - apart)
+            if min(shares) > 0:
+                histograms[a, b, o] += strength * np.prod(shares)
+    vector = histograms.ravel()
+    vector = np.minimum(vector, 0.2 * np.linalg.norm(vector))
+    return np.minimum(vector * 512 / max(np.linalg.norm(vector), 1e-12), 255)
+
+
 def ridge_scores(features, targets, penalty, others):
     """Scores of other features by a ridge regression with an unpenalized constant."""
     features = features.astype(float)

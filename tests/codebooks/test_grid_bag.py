@@ -93,24 +93,6 @@ def test_threads_and_paths_change_nothing(photos, tmp_path):
     assert not np.array_equal(first, clone(model).set_params(random_state=4).fit(arrays).transform(arrays))
 
 
-def test_a_descriptor_that_can_describes_no_more_than_is_learned_from(photos):
-    asked = []
-
-    class FewPixels(Pixels):
-        def _extract_some(self, image, draw_rows):
-            vectors, _ = self.extract(image)
-            rows = draw_rows(len(vectors))
-            asked.append(len(rows))
-            return vectors[rows]
-
-    words = [
-        count_pixels(5, kind(), n_descriptors=60, random_state=0).fit(photos).codebook_.words_
-        for kind in (Pixels, FewPixels)
-    ]
-    np.testing.assert_array_equal(*words)
-    assert asked == [10] * len(photos)
-
-
 @pytest.mark.parametrize("room", [0, 2000, 2**29])
 @pytest.mark.parametrize("levels", [1, 2])
 def test_vectors_that_fit_into_memory_are_computed_once(room, levels, photos, monkeypatch):

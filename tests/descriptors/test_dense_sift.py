@@ -1,11 +1,13 @@
-"""Dense SIFT: where its windows lie, and what its channels see."""
+"""Dense SIFT: its loops and their twin, where its windows lie, and what its channels see."""
 
+import cv2
 import numpy as np
 import pytest
 
 from invariance.descriptors import SiftWindows
-from invariance.descriptors.dense_sift import DenseSift, split_channels
-from invariance.descriptors.protocol import extract_some, grid_windows
+from invariance.descriptors.dense_sift import DenseSift, describe_plane, split_channels
+from invariance.descriptors.protocol import grid_windows
+from tests import reference
 
 
 @pytest.mark.parametrize(("channels", "n_values"), [("grey", 128), ("hsv", 384), ("opponent", 384)])
@@ -17,24 +19,31 @@ def test_one_vector_a_place_for_grey_and_colour(channels, n_values, photo):
         assert vectors.dtype == np.float32
 
 
-def test_vectors_are_the_sift_of_windows_around_their_places(photo):
-    descriptor = DenseSift(7, (6, 10))
-    vectors, places = descriptor.extract(photo)
-    is_small = np.arange(len(places)) < len(grid_windows(photo.shape, 12, 7))
-    radii = np.where(is_small, 6, 10)
-    boxes = np.column_stack([places - radii[:, None] + 0.5, 2 * radii]).astype(int)
-    np.testing.assert_array_equal(SiftWindows().extract(photo, boxes)[0], vectors)
+@pytest.mark.parametrize(("shape", "side", "step"), [((14, 17), 6, 5), ((21, 13), 10, 4), ((12, 12), 12, 1)])
+def test_the_compiled_loops_are_their_plain_twin(shape, side, step):
+    plane = np.rint(255 * np.random.default_rng(0).random(shape)).astype(np.float32)
+    plane[:8, :8] = 100  # flat, but for what the blur brings in
+    blurred = cv2.GaussianBlur(plane, (0, 0), np.sqrt(1.6**2 - 0.5**2)).astype(float)
+    expected = [reference.sift_of_window(blurred, *window) for window in grid_windows(shape, side, step).tolist()]
+    np.testing.assert_allclose(describe_plane(plane, side, step), expected, atol=0.51)
+
+
+@pytest.mark.parametrize("radius", [8, 12, 18])
+def test_vectors_are_nearly_those_of_opencv(radius, photo):
+    """OpenCV takes the middle of a window to the next pixel, and the blur of a window to that of a layer."""
+    image = cv2.resize(photo, (210, 150), interpolation=cv2.INTER_LINEAR)
+    found = DenseSift(7, (radius,)).extract(image)[0]
+    expected = SiftWindows().extract(image, grid_windows(image.shape, 2 * radius, 7))[0]
+    likeness = np.einsum("nd,nd->n", found, expected)
+    assert np.median(likeness) > 0.98
+    assert np.median(np.einsum("nd,nd->n", found, np.roll(expected, 1, axis=0))) < 0.9
 
 
 @pytest.mark.parametrize("channels", ["grey", "opponent"])
-def test_some_windows_are_described_as_among_all(channels, photo):
-    """Not even the large ones alone, which OpenCV sees in a reduced image."""
-    descriptor = DenseSift(5, (6, 20), channels)
-    vectors = descriptor.extract(photo)[0]
-    for rows in ([3, 7, len(vectors) - 1], [len(vectors) - 2], []):
-        some, whole = extract_some(descriptor, photo, lambda n, rows=rows: np.array(rows, int))
-        np.testing.assert_array_equal(some, vectors[rows])
-        assert whole is None
+def test_vectors_have_length_one_or_are_flat(channels, photo):
+    vectors = DenseSift(5, (6, 9), channels).extract(photo)[0].reshape(-1, 128)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert not DenseSift(5, (6, 9), channels).extract(np.full((40, 40, 3), 0.3))[0].any()
 
 
 @pytest.mark.parametrize(("shape", "side", "step"), [((50, 70), 16, 6), ((16, 16), 16, 3), ((17, 40), 4, 5)])

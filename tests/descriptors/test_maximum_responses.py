@@ -4,7 +4,7 @@ from scipy import ndimage
 
 from invariance.descriptors import maximum_responses
 from invariance.descriptors.maximum_responses import MaximumResponses, bank_responses, make_bank, maximize
-from invariance.descriptors.patch_grid import standardize
+from invariance.descriptors.patch_grid import grid_lines, standardize
 from invariance.transformations import Brightness, Contrast, Gamma, Identity, Reflections, Rotations, Scales, Shifts
 
 SCALES = (1.0, 2.0)
@@ -23,11 +23,14 @@ def turned_vectors(vectors, n_side):
     return np.rot90(vectors.reshape(n_side, n_side, -1)).reshape(len(vectors), -1)
 
 
-def test_responses_are_correlations_with_the_filters(square):
-    plane = standardize(square)
-    responses = bank_responses(plane, SCALES, 3)
-    slow = [ndimage.correlate(plane, values, mode="reflect") for values in make_bank(SCALES, 3)]
-    np.testing.assert_allclose(responses, slow, atol=1e-5)
+@pytest.mark.parametrize("step", [1, 2, 3, 5])
+@pytest.mark.parametrize("shape", [(49, 49), (48, 31), (7, 20)], ids=str)
+def test_responses_are_correlations_with_the_filters_at_the_places_of_the_grid(square, shape, step):
+    plane = standardize(square[: shape[0], : shape[1]])
+    responses = bank_responses(plane, SCALES, 3, step)
+    slow = np.array([ndimage.correlate(plane, values, mode="reflect") for values in make_bank(SCALES, 3)])
+    rows, columns = (grid_lines(length, step) for length in shape)
+    np.testing.assert_allclose(responses, slow[:, rows[:, None], columns], atol=1e-5)
 
 
 def test_filters_sum_to_nothing_but_the_gaussians_and_absolutely_to_one():

@@ -9,7 +9,6 @@ from PIL import Image
 
 from invariance.encoders import NetworkError, OnnxEncoder
 from invariance.encoders import encoder as module
-from invariance.encoders.cache import keep, saved_seconds
 from invariance.encoders.finding import find_content, list_encoders, open_encoder
 from invariance.images import read_image
 from invariance.models import ModelError, load, save
@@ -118,16 +117,6 @@ def test_features_do_not_depend_on_threads_or_neighbours(path, images):
     for row, image in enumerate(images * 3):
         alone = OnnxEncoder(path, **PLAIN)._settings(find_content(path)).vector(image)  # nothing is kept
         np.testing.assert_array_equal(many[row], alone)
-
-
-def test_features_seen_before_are_kept_by_contents():
-    calls = []
-    make = lambda: calls.append(1) or np.zeros(3, np.float32)  # noqa: E731
-    before = saved_seconds()
-    for _ in range(3):
-        keep("a key of this test", make)
-    assert len(calls) == 1
-    assert saved_seconds() > before
 
 
 def test_an_image_is_computed_once(path, images, monkeypatch):

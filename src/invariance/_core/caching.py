@@ -28,6 +28,13 @@ class ArrayCache:
         with self._lock:
             return self._n_bytes
 
+    def find(self, key: Hashable) -> np.ndarray | None:
+        """Return the array of a key if it is kept; do not write into it."""
+        with self._lock:
+            if key in self._arrays:
+                self._arrays.move_to_end(key)
+            return self._arrays.get(key)
+
     def get(self, key: Hashable, make: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the array of a key; it is made if it is not kept, by several threads at once if they ask at once.
 

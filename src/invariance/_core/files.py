@@ -20,7 +20,7 @@ MAX_STEM = 40  # characters of up to four bytes each, so that the name of a neig
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike, n_bytes: int | None = None) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike, n_bytes: int | None = None, flush: bool = True) -> Iterator[Path]:
     """Write to a temporary neighbour that is renamed on success and removed on failure.
 
     If the process is killed, the neighbour stays as `.name-xxxxxxxx.unfinished.suffix` until another process writes
@@ -32,6 +32,8 @@ def atomic_path(path: str | os.PathLike, n_bytes: int | None = None) -> Iterator
         The file to write.
     n_bytes : int, default=None
         Its size, if it is known, for the error if the disk is full.
+    flush : bool, default=True
+        Whether to wait until the contents are on the disk; without, they may be lost if the machine stops.
 
     Yields
     ------
@@ -49,7 +51,8 @@ def atomic_path(path: str | os.PathLike, n_bytes: int | None = None) -> Iterator
         handle = _create_locked(neighbour, path)
         with naming_full_disk(path, neighbour, n_bytes):
             yield neighbour
-            _flush_to_disk(neighbour)
+            if flush:
+                _flush_to_disk(neighbour)
         os.replace(neighbour, path)
     finally:
         neighbour.unlink(missing_ok=True)

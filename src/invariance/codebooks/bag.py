@@ -21,13 +21,14 @@ from invariance._core.randomness import make_rng
 from invariance.codebooks.counting import count_columns, count_words, informative_thresholds, level_shares
 from invariance.codebooks.forest import ClusteringForest
 from invariance.codebooks.masks import label_vectors, read_mask
-from invariance.codebooks.samplers import Drawn, RandomWindows, default_sampler
+from invariance.codebooks.samplers import MAX_TRAINING_COPIES, Drawn, RandomWindows, default_sampler
 from invariance.descriptors import Descriptor, HaarPatches
+from invariance.descriptors.kept import KeptDescriptions
 from invariance.descriptors.protocol import Extracted
 from invariance.images import encode_labels, read_image, watch_range
 from invariance.images.validation import is_one_image
 from invariance.transformations import TransformationSet
-from invariance.transformations.copies import Orbits
+from invariance.transformations.copies import Orbit, Orbits
 from invariance.transformations.photometric import normalize_intensities
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
@@ -301,8 +302,8 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
         mask = None
         if masks is not None and masks[index] is not None:
             mask = orbits.of_mask(read_mask(masks[index], image.shape))
-        rng = np.random.default_rng(seed)
-        return self.sampler_.draw_training(self.descriptor_, orbits.of(image), n_images, rng, mask), image.shape
+        orbit, rng = orbits.of(image), np.random.default_rng(seed)
+        return self.sampler_.draw_training(self._kept(orbit, True), orbit, n_images, rng, mask), image.shape
 
     def _count(self, images, kept: Kept) -> np.ndarray:
         """Counts of words; vectors that were kept are used up."""
@@ -319,8 +320,8 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
             shape, parts = kept.pop(index)
         else:
             image = self._load(images[index])
-            rng = np.random.default_rng(self.seed_)
-            shape, parts = image.shape, self.sampler_.extract(self.descriptor_, orbits.of(image), rng)
+            orbit, rng = orbits.of(image), np.random.default_rng(self.seed_)
+            shape, parts = image.shape, self.sampler_.extract(self._kept(orbit, False), orbit, rng)
         counts = np.zeros(count_columns(self.n_words_, self.levels), np.int64)
         for vectors, places in parts:
             if vectors.shape[1] != self.n_values_:
@@ -332,6 +333,10 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
                 words = self.codebook_.transform(np.ascontiguousarray(vectors, np.float32))
                 counts += count_words(words, places, shape, self.n_words_, self.levels)
         return counts
+
+    def _kept(self, orbit: Orbit, is_new: bool) -> Descriptor:
+        """The descriptor, asked for what is not kept only; descriptions of many transformed copies are not kept."""
+        return KeptDescriptions(self.descriptor_, is_new) if len(orbit) <= MAX_TRAINING_COPIES else self.descriptor_
 
     def _load(self, image: Any) -> np.ndarray:
         """One image as an array, with three channels where training images had them, normalized if Φ says so."""

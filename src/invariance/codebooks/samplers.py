@@ -5,7 +5,6 @@ all vectors to count, with the same windows or grid in every transformed copy.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
 from invariance.codebooks.masks import lie_on_object
 from invariance.descriptors import Descriptor, WindowDescriptor
-from invariance.descriptors.protocol import DrawRows, Extracted, extract_some
+from invariance.descriptors.protocol import Extracted
 from invariance.images import draw_boxes
 from invariance.transformations.copies import Orbit
 
@@ -141,7 +140,7 @@ class Grid(BaseEstimator):
         rng: np.random.Generator,
         mask: Orbit | None = None,
     ) -> Drawn:
-        """Some vectors of one image, drawn from some transformed copies, and all of them if they were computed."""
+        """Some vectors of one image, drawn from some transformed copies, and all if these are all copies."""
         n_drawn = self.max_training(n_images)
         owners = _draw_copies(len(orbit), n_drawn, rng)
         parts: list[np.ndarray] = []
@@ -149,11 +148,11 @@ class Grid(BaseEstimator):
         whole: list[Extracted] = []
         for owner, n_rows in enumerate(np.bincount(owners, minlength=len(orbit)).tolist()):
             if n_rows:
-                draw = partial(_draw_rows, n_rows, rng)
-                some, places, extracted = _extract_drawn(descriptor, orbit[owner], draw, mask is not None)
-                parts.append(np.asarray(some, np.float32))
-                on_object.append(_on_object(mask, owner, places))
-                whole.extend([] if extracted is None else [extracted])
+                vectors, places = descriptor.extract(orbit[owner])
+                rows = _draw_rows(n_rows, rng, len(vectors))
+                parts.append(np.asarray(vectors[rows], np.float32))
+                on_object.append(_on_object(mask, owner, places[rows]))
+                whole.append((vectors, places))
         return Drawn(np.concatenate(parts), np.concatenate(on_object), whole if len(whole) == len(orbit) else None)
 
     def extract(self, descriptor: Descriptor, orbit: Orbit, rng: np.random.Generator) -> Iterator[Extracted]:
@@ -176,18 +175,6 @@ def _draw_copies(n_copies: int, n_drawn: int, rng: np.random.Generator) -> np.nd
 def _on_object(mask: Orbit | None, copy: int, places: np.ndarray) -> np.ndarray:
     """Which places of a transformed copy lie on the object; all without a mask."""
     return np.ones(len(places), bool) if mask is None else lie_on_object(mask[copy], places)
-
-
-def _extract_drawn(
-    descriptor: Descriptor, image: np.ndarray, draw_rows: DrawRows, needs_places: bool
-) -> tuple[np.ndarray, np.ndarray, Extracted | None]:
-    """Some vectors, their places (empty rows if they are not needed), and all vectors if they were computed."""
-    if not needs_places:
-        some, extracted = extract_some(descriptor, image, draw_rows)
-        return some, np.empty((len(some), 0)), extracted
-    vectors, places = descriptor.extract(image)
-    rows = draw_rows(len(vectors))
-    return vectors[rows], places[rows], (vectors, places)
 
 
 def _draw_rows(n_drawn: int, rng: np.random.Generator, n_rows: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy import fft, ndimage
 from invariance._core.checks import check_choice, check_number
 from invariance.descriptors.maximum_responses import bank_responses, maximize
 from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize
-from invariance.descriptors.protocol import GridDescriptor
+from invariance.descriptors.protocol import RegularDescriptor
 from invariance.transformations import Brightness, Contrast, Reflections, Rotations, Shifts
 
 SCALES = (1.0, 2.0, 4.0)
@@ -22,7 +22,7 @@ KINDS = ("rotation", "bilipschitz")
 FLOOR = 0.01
 
 
-class FractalFeatures(GridDescriptor):
+class FractalFeatures(RegularDescriptor):
     """Fractal dimensions, alone or with lengths, of light, gradients and filter responses on a regular grid.
 
     Parameters
@@ -46,6 +46,8 @@ class FractalFeatures(GridDescriptor):
     less than lengths do, but they change, so that neither kind declares them as invariances.
     """
 
+    kept_version = 1
+
     def __init__(self, kind: str = "bilipschitz", step: int = 4, radii: Iterable[float] = (1, 2, 3, 4, 6, 8)):
         self.kind = kind
         self.step = step
@@ -56,12 +58,14 @@ class FractalFeatures(GridDescriptor):
         """The kinds of transformations that leave the vectors unchanged if their places follow."""
         return (Shifts, Rotations, Reflections, Brightness, Contrast)
 
-    def _extract(self, image):
+    def _describe(self, image):
         is_dimension = check_choice("kind", self.kind, KINDS) == "bilipschitz"
         plane = standardize(image)
         dimensions, lengths = fit_growth(make_measures(plane), tuple(self.radii), self.step)
-        vectors = dimensions if is_dimension else np.hstack([2 * dimensions, lengths[:, 1:]])
-        return vectors, grid_places(plane.shape, self.step)
+        return dimensions if is_dimension else np.hstack([2 * dimensions, lengths[:, 1:]])
+
+    def _places(self, shape):
+        return grid_places(shape, self.step)
 
 
 def make_measures(plane: np.ndarray) -> np.ndarray:
@@ -79,7 +83,7 @@ def fit_growth(measures: np.ndarray, radii: tuple[float, ...], step: int) -> tup
     logs = np.log(ball_sums(measures + FLOOR, radii, step))
     log_radii = np.log(radii) - np.mean(np.log(radii))
     slopes = np.einsum("r,rmn->nm", log_radii / np.sum(log_radii**2), logs)
-    return slopes.astype(np.float32), logs.mean(axis=0).T.astype(np.float32)
+    return slopes.astype(np.float32, order="C"), logs.mean(axis=0).T.astype(np.float32, order="C")
 
 
 def ball_sums(measures: np.ndarray, radii: tuple[float, ...], step: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy import fft
 from invariance._core.caching import ArrayCache
 from invariance._core.checks import check_choice, check_count, check_number
 from invariance.descriptors.patch_grid import grid_lines, grid_places, standardize, weber_contrast
-from invariance.descriptors.protocol import GridDescriptor, uncovered_parts
+from invariance.descriptors.protocol import RegularDescriptor, uncovered_parts
 from invariance.transformations import (
     Brightness,
     Contrast,
@@ -41,7 +41,7 @@ SPECTRA_BYTES = 256 * 2**20
 _kept_spectra = ArrayCache(SPECTRA_BYTES)
 
 
-class MaximumResponses(GridDescriptor):
+class MaximumResponses(RegularDescriptor):
     """Filter responses on a regular grid, maximised over the transformations that should not matter.
 
     Parameters
@@ -68,6 +68,8 @@ class MaximumResponses(GridDescriptor):
     Differs from [VarmaZisserman05]: Gaussians, which follow the light on a surface, are left out by default. Their
     responses are some three times those of other filters, and rule the distances of vectors.
     """
+
+    kept_version = 1
 
     def __init__(
         self,
@@ -115,14 +117,15 @@ class MaximumResponses(GridDescriptor):
         level = check_choice("invariance", self.invariance, tuple(LEVELS))
         return (Shifts, *LEVELS[level], Brightness, Contrast)
 
-    def _extract(self, image):
+    def _describe(self, image):
         invariance = check_choice("invariance", self.invariance, tuple(LEVELS))
         scales = tuple(self.scales)
-        responses = bank_responses(standardize(image), scales, self.n_orientations)
-        rows, columns = (grid_lines(length, self.step) for length in responses.shape[1:])
-        chosen = responses[:, rows[:, None], columns].reshape(len(responses), -1)
-        maxima = maximize(chosen, invariance, len(scales), self.gaussians)
-        return weber_contrast(np.ascontiguousarray(maxima.T)), grid_places(responses.shape[1:], self.step)
+        responses = bank_responses(standardize(image), scales, self.n_orientations, self.step)
+        maxima = maximize(responses.reshape(len(responses), -1), invariance, len(scales), self.gaussians)
+        return weber_contrast(np.ascontiguousarray(maxima.T))
+
+    def _places(self, shape):
+        return grid_places(shape, self.step)
 
 
 def _is_full_circle(part: TransformationSet) -> bool:
@@ -135,8 +138,11 @@ def _is_wide(part: TransformationSet) -> bool:
     return isinstance(part, Scales) and part.n >= 2 and part.limit >= WIDE
 
 
-def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: int) -> np.ndarray:
-    """Responses of a plane to the bank of filters.
+def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: int, step: int = 1) -> np.ndarray:
+    """Responses of a plane to the bank of filters, on a grid.
+
+    Only the places of the grid are computed: the spectrum of every `step`-th row and column of a response is that of
+    the response, folded `step` times both ways.
 
     Parameters
     ----------
@@ -146,24 +152,54 @@ def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: i
         S standard deviations.
     n_orientations : int
         T orientations.
+    step : int, default=1
+        Pixels from one place to the next, as in `grid_lines`.
 
     Returns
     -------
-    ndarray of shape (2 S T + 2 S, h, w), float32
+    ndarray of shape (2 S T + 2 S, n_rows, n_columns), float32
         In this order: edges (S, T), bars (S, T), Gaussians (S), Laplacians (S).
     """
     scales = tuple(check_number("scales", scale, 0.1, 1e4) for scale in scales)
+    n_orientations, step = check_count("n_orientations", n_orientations), check_count("step", step)
+    lines = [grid_lines(length, step) for length in plane.shape]
     margin = _radius(max(scales))
-    padded = np.pad(plane, margin, mode="symmetric")
-    shape = tuple(fft.next_fast_len(length, real=True) for length in padded.shape)
-    n_orientations = check_count("n_orientations", n_orientations)
-    spectra = _kept_spectra.get((scales, n_orientations, shape), lambda: _bank_spectra(scales, n_orientations, shape))
-    spectrum = fft.rfft2(padded, shape)
-    responses = np.empty((len(spectra), *plane.shape), np.float32)
-    inside = tuple(slice(margin, margin + length) for length in plane.shape)
+    # Wider before the image where needed, so that the grid falls on multiples of the step.
+    before = [margin + -(margin + of_axis[0]) % step for of_axis in lines]
+    padded = np.pad(plane, [(pixels, margin) for pixels in before], mode="symmetric")
+    height, width = (step * fft.next_fast_len(-(-length // step), real=True) for length in padded.shape)
+    spectra = _kept_spectra.get(
+        (scales, n_orientations, height, width), lambda: _bank_spectra(scales, n_orientations, (height, width))
+    )
+    spectrum = fft.rfft2(padded, (height, width)) / np.float32(step * step)
+    small = height // step, width // step
+    firsts = [(pixels + of_axis[0]) // step for pixels, of_axis in zip(before, lines, strict=True)]
+    inside = tuple(slice(first, first + len(of_axis)) for first, of_axis in zip(firsts, lines, strict=True))
+    responses = np.empty((len(spectra), *map(len, lines)), np.float32)
     for response, of_filter in zip(responses, spectra, strict=True):
-        response[:] = fft.irfft2(spectrum * of_filter, shape)[inside]
+        response[:] = fft.irfft2(_fold(spectrum * of_filter, width, step), small, overwrite_x=True)[inside]
     return responses
+
+
+def _fold(spectrum: np.ndarray, width: int, step: int) -> np.ndarray:
+    """The spectrum of every `step`-th row and column of an image (h, width) of real values, times step².
+
+    Frequencies that coincide on the coarser grid are added. A spectrum is (h, width // 2 + 1), the folded one
+    (h / step, width / step // 2 + 1): what the other half holds is the conjugate of this one, turned by half a turn.
+    """
+    if step == 1:
+        return spectrum
+    rows = spectrum.reshape(step, -1, spectrum.shape[1]).sum(axis=0)
+    other_half = np.roll(rows[::-1], 1, axis=0).conj()
+    n_columns = width // step
+    folded = rows[:, : n_columns // 2 + 1].copy()
+    n_folded = folded.shape[1]
+    for first in range(n_columns, width, n_columns):
+        n_direct = max(0, min(n_folded, width // 2 + 1 - first))
+        folded[:, :n_direct] += rows[:, first : first + n_direct]
+        mirrored = other_half[:, width - first - n_folded + 1 : width - first - n_direct + 1]
+        folded[:, n_direct:] += mirrored[:, ::-1]
+    return folded
 
 
 def maximize(responses: np.ndarray, invariance: str, n_scales: int, gaussians: bool = False) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import ndimage
 
 from invariance._core.checks import check_count, check_odd
-from invariance.descriptors.protocol import GridDescriptor
+from invariance.descriptors.protocol import RegularDescriptor
 from invariance.images import check_image, to_grey
 from invariance.transformations import Brightness, Contrast, Reflections, Rotations, Shifts
 
@@ -12,7 +12,7 @@ from invariance.transformations import Brightness, Contrast, Reflections, Rotati
 WEBER = 0.03
 
 
-class PatchGrid(GridDescriptor):
+class PatchGrid(RegularDescriptor):
     """The grey values of small patches on a regular grid.
 
     Parameters
@@ -34,6 +34,8 @@ class PatchGrid(GridDescriptor):
     is its mirror image.
     """
 
+    kept_version = 1
+
     def __init__(self, size: int = 9, aligned: bool = False, step: int = 4, centred: bool = False):
         self.size = size
         self.aligned = aligned
@@ -45,7 +47,7 @@ class PatchGrid(GridDescriptor):
         """The kinds of transformations that leave the vectors unchanged if their places follow."""
         return (Shifts, Rotations, Brightness, Contrast) if self.aligned else (Shifts, Brightness, Contrast)
 
-    def _extract(self, image):
+    def _describe(self, image):
         plane = standardize(image)
         radius = check_odd("size", self.size, "a pixel is in the middle of a patch") // 2
         places = grid_places(plane.shape, self.step)
@@ -57,10 +59,13 @@ class PatchGrid(GridDescriptor):
             padded = np.pad(plane, radius, mode="symmetric")
             rows, columns = (places.T[:, :, None] + offsets[:, None] + radius).astype(int)
             patches = padded[rows, columns]
-        return weber_contrast(centre(patches) if self.centred else patches), places
+        return weber_contrast(centre(patches) if self.centred else patches)
+
+    def _places(self, shape):
+        return grid_places(shape, self.step)
 
 
-class SortedRings(GridDescriptor):
+class SortedRings(RegularDescriptor):
     """The grey values on rings around the places of a regular grid, sorted ring by ring.
 
     Parameters
@@ -79,6 +84,8 @@ class SortedRings(GridDescriptor):
     an image is its mirror image.
     """
 
+    kept_version = 1
+
     def __init__(self, radius: int = 4, step: int = 4):
         self.radius = radius
         self.step = step
@@ -88,12 +95,15 @@ class SortedRings(GridDescriptor):
         """The kinds of transformations that leave the vectors unchanged if their places follow."""
         return (Shifts, Rotations, Reflections, Brightness, Contrast)
 
-    def _extract(self, image):
+    def _describe(self, image):
         plane = standardize(image)
         places = grid_places(plane.shape, self.step)
         radii = range(check_count("radius", self.radius) + 1)
         rings = [np.sort(_sample(plane, places, _ring(radius)[:, None]), axis=1) for radius in radii]
-        return weber_contrast(centre(np.hstack(rings))), places
+        return weber_contrast(centre(np.hstack(rings)))
+
+    def _places(self, shape):
+        return grid_places(shape, self.step)
 
 
 def standardize(image: np.ndarray) -> np.ndarray:

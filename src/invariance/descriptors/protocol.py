@@ -6,8 +6,8 @@ one vector at the centre of the image.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,7 +21,6 @@ from invariance.transformations.sets import parts_of
 # Sides of the windows of a regular grid, as shares of the shorter side of the image. Neighbours overlap by one half.
 WINDOW_SHARES = (1 / 8, 1 / 4, 1 / 2)
 
-DrawRows = Callable[[int], np.ndarray]
 Extracted = tuple[np.ndarray, np.ndarray]
 
 
@@ -142,17 +141,32 @@ class GridDescriptor(BaseEstimator):
         return self._extract(image)
 
 
-def extract_some(descriptor: Descriptor, image: np.ndarray, draw_rows: DrawRows) -> tuple[np.ndarray, Extracted | None]:
-    """Some of the vectors of an image, and all of them with their places if they had to be computed.
+class RegularDescriptor(GridDescriptor):
+    """Base of descriptors whose places follow from the shape of the image; a subclass defines `_describe`, `_places`.
 
-    `draw_rows` turns the number of vectors into the rows that are wanted. A descriptor that can describe only these
-    has a method `_extract_some`, which makes learning words from a few vectors per image much faster.
+    Attributes
+    ----------
+    kept_version : int or None
+        Descriptions by a class that states one are kept, see `descriptors.kept`; another number forgets them, and goes
+        with every change of what the class computes.
     """
-    some = getattr(descriptor, "_extract_some", None)
-    if some is not None:
-        return some(image, draw_rows), None
-    vectors, places = descriptor.extract(image)
-    return vectors[draw_rows(len(vectors))], (vectors, places)
+
+    kept_version: ClassVar[int | None] = None
+
+    @abstractmethod
+    def _describe(self, image: np.ndarray) -> np.ndarray:
+        """The values (n, n_values) of an image in the form in which they are kept."""
+
+    @abstractmethod
+    def _places(self, shape: Sequence[int]) -> np.ndarray:
+        """Rows and columns (n, 2) of the vectors of an image (h, w, ...)."""
+
+    def _expand(self, values: np.ndarray) -> np.ndarray:
+        """The vectors (n, n_values) float32 of values that were kept."""
+        return values
+
+    def _extract(self, image):
+        return self._expand(self._describe(image)), self._places(np.shape(image))
 
 
 def uncovered_parts(descriptor: Descriptor, phi: TransformationSet) -> tuple[TransformationSet, ...]:
@@ -187,7 +201,7 @@ def grid_windows(shape: Sequence[int], side: int, step: int) -> np.ndarray:
     There are none if the image is smaller than a window.
     """
     step = check_count("step", step)
-    tops, lefts = (_spread(length - side, step) for length in shape[:2])
+    tops, lefts = (spread(length - side, step) for length in shape[:2])
     corners = np.stack(np.meshgrid(tops, lefts, indexing="ij"), axis=-1).reshape(-1, 2)
     return np.column_stack([corners, np.full(len(corners), side)])
 
@@ -197,7 +211,7 @@ def window_centres(windows: np.ndarray) -> np.ndarray:
     return windows[:, :2] + (windows[:, 2:] - 1) / 2
 
 
-def _spread(room: int, step: int) -> np.ndarray:
+def spread(room: int, step: int) -> np.ndarray:
     """Positions from 0 to `room`, `step` apart, with equal margins at both ends."""
     if room < 0:
         return np.empty(0, np.int64)

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count, check_number
+from invariance._core.keeping import keep
 from invariance._core.parallel import map_jobs
-from invariance.encoders.cache import keep
 from invariance.encoders.finding import Found, find_content
 from invariance.encoders.inputs import IMAGENET_MEAN, IMAGENET_STD, SCALES, VALUES, check_values, prepare
 from invariance.encoders.networks import (
@@ -34,6 +34,7 @@ POOLINGS = ("mean", "max")
 USUAL_SIZE = 224  # pixels per side, where a network takes any
 MAX_VALUES = 2**20  # of one vector
 N_SESSIONS = 2  # networks that stay loaded
+KEPT_VERSION = 1  # of features that are kept; another one goes with every change of what is computed
 
 
 class OnnxEncoder(TransformerMixin, BaseEstimator):
@@ -74,8 +75,8 @@ class OnnxEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     The network computes one image at a time, on one thread: vectors depend neither on the images beside nor on the
-    number of threads, and on a CPU batches save next to nothing. Vectors of images seen before are kept in memory, up
-    to 256 MB.
+    number of threads, and on a CPU batches save next to nothing. Vectors of images seen before are kept, see
+    docs/memory.md.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class OnnxEncoder(TransformerMixin, BaseEstimator):
 
         def describe(image: Any) -> np.ndarray:
             copies = orbits.of(normalize_intensities(_load(image)[None], self.transformations)[0])
-            vectors = [keep(settings.key_of(copy, "image"), partial(settings.vector, copy)) for copy in copies]
+            vectors = [keep(settings.kind("image"), copy, partial(settings.vector, copy)) for copy in copies]
             return vectors[0] if len(vectors) == 1 else pool(vectors, axis=0)
 
         described = map_jobs(describe, images, self.n_jobs, "encoding images")
@@ -171,7 +172,7 @@ class OnnxEncoder(TransformerMixin, BaseEstimator):
         if self.transformations is not None:
             raise ValueError("places move with Φ, so that only whole images are pooled over it. Use transform.")
         settings = self._settings(self._find())
-        grid = keep(settings.key_of(image, "places"), lambda: settings.grid(image))
+        grid = keep(settings.kind("places"), np.asarray(image), lambda: settings.grid(image))
         return grid.reshape(-1, grid.shape[2]), settings.places(np.shape(image), grid.shape[:2])
 
     def check_loaded(self) -> None:
@@ -245,12 +246,10 @@ class _Settings(NamedTuple):
     crop: float
     name: tuple[str, str | None]
 
-    def key_of(self, image: np.ndarray, kind: str) -> tuple:
-        """The contents of an image and all that its features depend on."""
-        values = np.ascontiguousarray(image)
-        digest = hashlib.sha256(values.tobytes()).digest()
-        own = (self.size, self.mean.tobytes(), self.std.tobytes(), self.crop, *self.name)
-        return kind, digest, values.shape, values.dtype.str, own
+    def kind(self, what: str) -> str:
+        """All that features of an image depend on besides the image."""
+        own = (self.size, self.mean.tolist(), self.std.tolist(), self.crop, *self.name)
+        return repr(("OnnxEncoder", KEPT_VERSION, what, own))
 
     def vector(self, image: np.ndarray) -> np.ndarray:
         """The vector (d,) of an image as a whole."""

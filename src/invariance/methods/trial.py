@@ -9,8 +9,8 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from invariance._core.keeping import saved_seconds
 from invariance._core.parallel import one_blas_thread
-from invariance.encoders.cache import saved_seconds
 from invariance.images import encode_labels
 
 Fold = tuple[np.ndarray, np.ndarray]
@@ -33,7 +33,7 @@ class Trial(NamedTuple):
     fit_seconds : float
         Of the fastest fold: the first one also loads compiled code.
     image_seconds : float
-        Seconds to classify one image; features that an encoder kept are counted as if it had computed them.
+        Seconds to classify one image; what was kept is counted as if it had been computed.
     """
 
     name: str
