@@ -114,12 +114,13 @@ def test_all_images_count_whatever_the_number_at_a_time(glyphs, few_at_a_time, m
     some = LandmarkClassifier(Shifts(1), **settings).fit(images, codes)
     monkeypatch.setattr(landmarks, "N_TOGETHER", 1000)
     whole = LandmarkClassifier(Shifts(1), **settings).fit(images, codes)
-    np.testing.assert_allclose(some.weights_, whole.weights_, rtol=1e-6)
+    scores = some.decision_function(images)
+    np.testing.assert_allclose(scores, whole.decision_function(images), atol=1e-4)
     similarities = some.similarities(images)
     expected = reference.ridge_scores(
         similarities, 2.0 * (codes[:, None] == np.arange(3)) - 1, some.penalty_, similarities
     )
-    np.testing.assert_allclose(some.decision_function(images), expected, atol=1e-5)
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
 
 
 def test_threads_change_nothing_while_images_are_streamed(glyphs, few_at_a_time):

@@ -20,7 +20,7 @@ from invariance.transformations import Identity
 # gamma="auto" is this over the mean squared distance; chosen on held-out digits turned at random.
 SHARPNESS = 3.0
 # Memory of the similarities of one block of images to all landmarks under all members.
-BLOCK_BYTES = 32 * 2**20
+BLOCK_BYTES = 8 * 2**20
 MAX_LANDMARKS = 20_000
 # Images by which gamma, the penalty and the sharpness are chosen; of more, so many are drawn.
 MAX_LEFT_OUT = 5000
