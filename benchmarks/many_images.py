@@ -1,5 +1,7 @@
 """`predict` of many small images: images per second, memory while the table grows, and one kill with its resumption.
 
+Beside it, a loop that reads the same files with OpenCV and resizes them to the squares that methods see.
+
 Usage, from the repository: python -m benchmarks.many_images [N_IMAGES] [WORKERS]
 Generates N_IMAGES (100,000) images of 16 x 16 pixels and a model of one small tree, so that what is measured is reading
 and giving out, not the model. Memory is that of the process that gives out the blocks, without workers.
@@ -15,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import cv2
 import numpy as np
 from PIL import Image
 
@@ -35,7 +38,7 @@ def make_model(path: Path) -> None:
     images = [rng.random((SIDE, SIDE), np.float32) * (0.4 if label == "dark" else 1) for label in labels]
     classifier = ImageClassifier("jungle", random_state=0)
     classifier.classes_, codes = encode_labels(labels)
-    classifier.facts_ = learn_facts(images, codes)
+    classifier.facts_, classifier.n_learned_ = learn_facts(images, codes), len(images)
     watch_range(classifier, images, reset=True)
     classifier.model_ = TreeClassifier(max_depth=2, random_state=0).fit(classifier.prepare(images), labels)
     save(classifier, path)
@@ -87,6 +90,14 @@ def watch(process: subprocess.Popen, table: Path, n_blocks: int) -> tuple[float,
     return quarter, last
 
 
+def read_plainly(folder: Path) -> float:
+    """Read and resize all images with OpenCV, one after the other, and return the seconds."""
+    started = time.perf_counter()
+    for path in sorted(folder.rglob("*.png")):
+        cv2.resize(cv2.imread(str(path), cv2.IMREAD_GRAYSCALE), (32, 32))
+    return time.perf_counter() - started
+
+
 def main() -> None:
     """Measure a whole run, then kill another at about half and go on."""
     n_images = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -100,6 +111,8 @@ def main() -> None:
         quarter, last = watch(start(folder, "whole.csv", n_workers), folder / "whole.csv", n_blocks)
         seconds = time.perf_counter() - started
         print(f"{n_images} images, workers: {n_workers}: {n_images / seconds:.0f} images per second, {seconds:.0f} s")
+        plain = read_plainly(folder / "images")
+        print(f"OpenCV reads and resizes {n_images / plain:.0f} images per second: {seconds / plain:.1f} times as fast")
         print(f"peak memory: {quarter:.0f} MB at a quarter, {last:.0f} MB at the end", flush=True)
 
         process, table = start(folder, "killed.csv", n_workers), folder / "killed.csv"

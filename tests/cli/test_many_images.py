@@ -53,7 +53,7 @@ def world(tmp_path_factory):
     for name, seed in (("m.inv", 0), ("other.inv", 1)):
         classifier = ImageClassifier("jungle", random_state=seed)  # fitted by hand, with one small tree for speed
         classifier.classes_, codes = encode_labels(labels)
-        classifier.facts_ = learn_facts(images, codes)
+        classifier.facts_, classifier.n_learned_ = learn_facts(images, codes), len(images)
         watch_range(classifier, images, reset=True)
         classifier.model_ = TreeClassifier(max_depth=2, random_state=seed).fit(classifier.prepare(images), labels)
         models.save(classifier, world / name)

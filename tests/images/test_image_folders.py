@@ -33,7 +33,8 @@ def test_classes_are_the_sub_folders(pets):
     data = read_class_folder(pets)
     assert data.labels.tolist() == ["cat", "cat", "dog"]
     assert [path.name for path in data.paths] == ["a.bmp", "b.png", "2.png"]
-    assert [round(float(image.mean() * 255)) for image in data.images] == [10, 11, 20]
+    assert [float(image.mean()) for image in data.images] == [10, 11, 20]
+    assert {image.dtype.name for image in data.images} == {"uint8"}
     assert data.skipped == []
 
 

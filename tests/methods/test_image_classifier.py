@@ -144,10 +144,30 @@ def test_wrong_methods_and_labels_are_refused(method, labels, message):
         ImageClassifier(method).fit([np.zeros((8, 8))] * 4, labels)
 
 
-def test_more_images_than_a_method_takes_are_refused_with_a_cure():
-    limit = get_method("tangent").max_images
-    with pytest.raises(ValueError, match=f"at most {limit} images; got {limit + 1}. Take .*'jungle'"):
-        ImageClassifier("tangent").fit([np.zeros((8, 8))] * (limit + 1), np.arange(limit + 1) % 2)
+def test_of_more_images_than_a_method_takes_some_are_drawn_by_the_seed(mixed, monkeypatch):
+    photos, labels = mixed
+    monkeypatch.setattr(type(get_method("tangent")), "max_learned", 6)
+    one, again, other = (ImageClassifier("tangent", random_state=seed).fit(photos, labels) for seed in (0, 0, 1))
+    assert one.n_learned_ == len(one.model_.codes_) == 6
+    assert one.facts_.n_images == len(photos)
+    assert f"6 of {len(photos)} images" in one.learned_sentence
+    np.testing.assert_array_equal(one.predict_proba(photos), again.predict_proba(photos))
+    assert (one.predict_proba(photos) != other.predict_proba(photos)).any()
+
+
+def test_a_method_that_takes_all_images_says_so(mixed):
+    model = ImageClassifier("landmarks").fit(*mixed)
+    assert model.n_learned_ == len(mixed[0])
+    assert f"all {len(mixed[0])} images" in model.learned_sentence
+
+
+@pytest.mark.parametrize("method", ["codebook", "texture"])
+def test_images_converted_one_by_one_give_the_same_model(mixed, method, monkeypatch):
+    photos, labels = mixed
+    whole = ImageClassifier(method, random_state=0).fit(photos, labels).predict_proba(photos)
+    monkeypatch.setattr(preparation, "MAX_FLOAT_BYTES", 0)
+    assert not isinstance(as_one_kind(photos, 1), list)
+    np.testing.assert_array_equal(ImageClassifier(method, random_state=0).fit(photos, labels).predict_proba(photos), whole)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +292,7 @@ def test_a_folder_is_read_smaller_and_unreadable_files_are_listed(images_folder)
 
 
 def test_many_images_are_read_so_small_that_they_fit_into_memory(images_folder, monkeypatch):
-    monkeypatch.setattr(preparation, "MAX_BYTES", 7 * 12 * 100**2)
+    monkeypatch.setattr(preparation, "MAX_BYTES", 7 * 3 * 100**2)
     found = read_images(images_folder)
     assert found.max_side == 100
     assert {photo.shape for photo in found.images} == {(50, 100)}

@@ -23,7 +23,7 @@ class Nearby(Method):
     name = "nearby"
     summary = "plain distances and mirrored copies"
     purpose = "a test of the registry"
-    max_images = 500
+    max_learned = 500
     is_grey = True
 
     def treat(self, part):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from invariance import Identity, LandmarkClassifier, Rotations, Shifts
+from invariance._core.randomness import draw_stratified
 from invariance.descriptors import GradientGrid
-from invariance.tangents.landmarks import draw_landmarks
-from invariance.tangents.ridge import PENALTIES, fit_ridge
+from invariance.tangents import landmarks
+from invariance.tangents.ridge import PENALTIES, Sums, fit_ridge
 from tests import reference
 
 
@@ -62,11 +63,18 @@ def test_probabilities_are_those_of_scores(glyphs):
     np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(images[60:]))
 
 
+def fit_on(features, codes, n_classes, n_judged=None):
+    """The regression on all images, its penalty chosen by the first of them."""
+    sums = Sums(features.shape[1], n_classes)
+    sums.add(features, codes)
+    return fit_ridge(sums, features[:n_judged], codes[:n_judged])
+
+
 def test_held_out_scores_are_those_of_fits_without_an_image():
     rng = np.random.default_rng(0)
     features, codes = rng.normal(size=(25, 6)).astype(np.float32), rng.integers(3, size=25)
     codes[:3] = range(3)
-    ridge = fit_ridge(features, codes, 3)
+    ridge = fit_on(features, codes, 3)
     targets = 2.0 * (codes[:, None] == np.arange(3)) - 1
     for left_out in (0, 7, 24):
         rest = np.arange(25) != left_out
@@ -81,16 +89,59 @@ def test_the_penalty_grows_with_noise():
     codes = np.arange(200) % 2
     clear = (codes[:, None] + 0.01 * rng.normal(size=(200, 5))).astype(np.float32)
     noisy = rng.normal(size=(200, 50)).astype(np.float32)
-    assert fit_ridge(noisy, codes, 2).penalty > 100 * fit_ridge(clear, codes, 2).penalty
+    assert fit_on(noisy, codes, 2).penalty > 100 * fit_on(clear, codes, 2).penalty
     assert len(PENALTIES) > 10
 
 
 def test_landmarks_are_drawn_in_proportion_with_at_least_one_per_class():
     codes = np.repeat([0, 1, 2], [600, 399, 1])
-    drawn = draw_landmarks(codes, 100, np.random.default_rng(0))
+    drawn = draw_stratified(codes, 100, np.random.default_rng(0))
     assert (np.diff(drawn) > 0).all()
     np.testing.assert_array_equal(np.bincount(codes[drawn]), [60, 39, 1])
-    np.testing.assert_array_equal(draw_landmarks(codes[:50], 100, np.random.default_rng(0)), np.arange(50))
+    np.testing.assert_array_equal(draw_stratified(codes[:50], 100, np.random.default_rng(0)), np.arange(50))
+
+
+@pytest.fixture
+def few_at_a_time(monkeypatch):
+    """As if five images were many."""
+    monkeypatch.setattr(landmarks, "MAX_LEFT_OUT", 30)
+    monkeypatch.setattr(landmarks, "N_TOGETHER", 5)
+
+
+def test_all_images_count_whatever_the_number_at_a_time(glyphs, few_at_a_time, monkeypatch):
+    images, codes = glyphs
+    settings = {"n_landmarks": 12, "gamma": 2.0, "random_state": 0}
+    some = LandmarkClassifier(Shifts(1), **settings).fit(images, codes)
+    monkeypatch.setattr(landmarks, "N_TOGETHER", 1000)
+    whole = LandmarkClassifier(Shifts(1), **settings).fit(images, codes)
+    scores = some.decision_function(images)
+    np.testing.assert_allclose(scores, whole.decision_function(images), atol=1e-4)
+    similarities = some.similarities(images)
+    expected = reference.ridge_scores(
+        similarities, 2.0 * (codes[:, None] == np.arange(3)) - 1, some.penalty_, similarities
+    )
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_threads_change_nothing_while_images_are_streamed(glyphs, few_at_a_time):
+    images, codes = glyphs
+    one, two = (
+        LandmarkClassifier(Shifts(1), n_landmarks=12, n_jobs=n_jobs, random_state=0).fit(images, codes)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+    assert one.gamma_ == two.gamma_
+
+
+def test_some_images_left_out_are_judged_by_a_fit_on_all_others():
+    rng = np.random.default_rng(1)
+    features, codes = rng.normal(size=(40, 5)).astype(np.float32), np.arange(40) % 2
+    ridge = fit_on(features, codes, 2, n_judged=10)
+    assert ridge.held_out.shape == (10, 2)
+    rest = np.arange(40) != 4
+    targets = 2.0 * (codes[:, None] == np.arange(2)) - 1
+    expected = reference.ridge_scores(features[rest], targets[rest], ridge.penalty, features[4])
+    np.testing.assert_allclose(ridge.held_out[4], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("settings", "message"), [

@@ -38,3 +38,29 @@ def spawn_rngs(random_state: RandomState, n_streams: int) -> list[np.random.Gene
         Stream i does not depend on the number of streams.
     """
     return list(make_rng(random_state).spawn(n_streams))
+
+
+def draw_stratified(codes: np.ndarray, n_drawn: int, rng: np.random.Generator, min_each: int = 1) -> np.ndarray:
+    """Draw samples in proportion to their classes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Classes as indices.
+    n_drawn : int
+        About how many; all if there are no more.
+    rng : Generator
+    min_each : int, default=1
+        At least so many of every class, or all that it has.
+
+    Returns
+    -------
+    rows : ndarray of shape (m,)
+        Sorted indices.
+    """
+    if len(codes) <= n_drawn:
+        return np.arange(len(codes))
+    counts = np.bincount(codes)
+    shares = np.maximum(min_each, np.floor(counts * (n_drawn / len(codes)))).astype(int)
+    chosen = [rng.permutation(np.flatnonzero(codes == code))[:share] for code, share in enumerate(shares)]
+    return np.sort(np.concatenate(chosen))

@@ -156,6 +156,7 @@ def _print(
     _print_entry("Method", f"{method.name}: {method.summary}.")
     if selection is not None:
         _print_entry("Why", selection.reason)
+    _print_entry("Learned", classifier.learned_sentence)
     plan = classifier.plan()
     for part in plan.parts:
         entry = part.as_json()
@@ -205,6 +206,7 @@ def _as_dict(
         "plan": [part.as_json() for part in classifier.plan().parts],
         "reason": "It was requested." if selection is None else selection.reason,
         "facts": classifier.facts_._asdict(),
+        "n_learned": classifier.n_learned_,
         "classes": [str(name) for name in classifier.classes_],
         "skipped": list_skipped(data.skipped),
         "held_out": None if trial is None else _trial_as_dict(trial),

@@ -35,7 +35,7 @@ def _as_dict(method: "Method", plan: "Plan") -> dict[str, Any]:
         "name": method.name,
         "summary": method.summary,
         "purpose": method.purpose,
-        "limits": {"max_images": method.max_images, "min_side": method.min_side, "grey": method.is_grey},
+        "limits": {"max_learned": method.max_learned, "min_side": method.min_side, "grey": method.is_grey},
         "default": plan.is_default,
         "plan": [part.as_json() for part in plan.parts],
     }

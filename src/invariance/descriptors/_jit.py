@@ -72,6 +72,17 @@ def transform_cells(cells):
 
 
 @compiled
+def find_reaches(weights):
+    """First and one after the last column of every row of weights (r, c), of one hump each, that are not negligible."""
+    reaches = np.zeros((len(weights), 2), np.int64)
+    for row in range(len(weights)):
+        counting = np.flatnonzero(weights[row] > NEGLIGIBLE)
+        if len(counting):
+            reaches[row] = counting[0], counting[-1] + 1
+    return reaches
+
+
+@compiled
 def gather_gradients(images, row_weights, column_weights, n_bins, out):
     """Fill the rows of out (n, g * g * n_bins) float32 with oriented gradients around g x g cells, of length 1 or 0.
 
@@ -79,6 +90,7 @@ def gather_gradients(images, row_weights, column_weights, n_bins, out):
     """
     n, h, w = images.shape
     g = len(row_weights)
+    reaches, across_reaches = find_reaches(row_weights.T), find_reaches(column_weights)
     strips, cells, strengths = np.empty((g, w, n_bins)), np.empty((g, g, n_bins)), np.empty((g, g))
     for k in range(n):
         image, vector = images[k], out[k]
@@ -96,19 +108,17 @@ def gather_gradients(images, row_weights, column_weights, n_bins, out):
                 lower = int(position)
                 share = position - lower
                 first, second = lower % n_bins, (lower + 1) % n_bins
-                for a in range(g):
+                for a in range(reaches[i, 0], reaches[i, 1]):
                     weight = row_weights[a, i]
-                    if weight > NEGLIGIBLE:
-                        strips[a, j, first] += weight * strength * (1 - share)
-                        strips[a, j, second] += weight * strength * share
+                    strips[a, j, first] += weight * strength * (1 - share)
+                    strips[a, j, second] += weight * strength * share
         cells[:] = 0.0
         for a in range(g):
             for b in range(g):
-                for j in range(w):
+                for j in range(across_reaches[b, 0], across_reaches[b, 1]):
                     weight = column_weights[b, j]
-                    if weight > NEGLIGIBLE:
-                        for o in range(n_bins):
-                            cells[a, b, o] += weight * strips[a, j, o]
+                    for o in range(n_bins):
+                        cells[a, b, o] += weight * strips[a, j, o]
         normalize_cells(cells, strengths, vector)
 
 

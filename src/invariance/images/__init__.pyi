@@ -7,6 +7,8 @@ from .intensities import as_float32 as as_float32
 from .intensity_range import RangeWarning as RangeWarning
 from .intensity_range import comparing_once as comparing_once
 from .intensity_range import watch_range as watch_range
+from .kept import ChosenImages as ChosenImages
+from .kept import KeptImages as KeptImages
 from .layout import Layout as Layout
 from .lazy import LazyStack as LazyStack
 from .lazy import open_stack as open_stack
@@ -16,6 +18,7 @@ from .listing import list_images as list_images
 from .pages import ImageError as ImageError
 from .patches import patches_at as patches_at
 from .patches import pyramid_patches as pyramid_patches
+from .reading import read_compact as read_compact
 from .reading import read_image as read_image
 from .reading import read_mask as read_mask
 from .reading import read_mask_stack as read_mask_stack

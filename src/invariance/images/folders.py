@@ -11,9 +11,10 @@ import numpy as np
 from invariance._core.checks import check_choice
 from invariance._core.progress import track
 from invariance.images.decoding import FORMAT_NAMES
+from invariance.images.kept import KeptImages
 from invariance.images.listing import Listing, check_folder, image_paths, iterate_images, list_images
 from invariance.images.pages import ImageError
-from invariance.images.reading import read_image, read_mask_stack, read_stack
+from invariance.images.reading import read_compact, read_mask_stack, read_stack
 from invariance.images.resizing import resize, shrink
 
 
@@ -22,7 +23,8 @@ class ClassFolder(NamedTuple):
 
     Attributes
     ----------
-    images : list of ndarrays of shape (h, w) or (h, w, c), float32
+    images : sequence of ndarrays of shape (h, w) or (h, w, c), uint8 or float32
+        As `read_compact` reads them; more than a gigabyte of them lies in a temporary file.
     labels : ndarray of shape (n,)
         The names of their sub-folders.
     paths : list of Path
@@ -31,7 +33,7 @@ class ClassFolder(NamedTuple):
         with the reason.
     """
 
-    images: list[np.ndarray]
+    images: KeptImages
     labels: np.ndarray
     paths: list[Path]
     skipped: list[tuple[Path, str]]
@@ -93,11 +95,11 @@ def read_class_folder(
     paths: list[Path] = []
     counts, left_out = list_class_folder(folder, paths.extend, on_error=on_error, min_classes=min_classes)
     labelled = list(zip(paths, np.repeat(list(counts), list(counts.values())), strict=True))
-    result = ClassFolder([], np.array([]), [], left_out)
+    result = ClassFolder(KeptImages(), np.array([]), [], left_out)
     labels = []
     for path, label in track(labelled, "reading images"):
         try:
-            image = read_image(path)
+            image = read_compact(path)
         except ImageError as error:
             if on_error == "raise":
                 raise

@@ -49,6 +49,25 @@ def read_image(path: str | os.PathLike, *, alpha: str = "composite") -> np.ndarr
     return _in_unit_range(path, pages)[0]
 
 
+def read_compact(path: str | os.PathLike) -> np.ndarray:
+    """Read one image as `read_image` does, but keep 8 bits where the file has them: a quarter of the memory.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    image : ndarray of shape (h, w) or (h, w, c), uint8 or float32
+        Divided by 255 if it is uint8, it is what `read_image` returns.
+    """
+    path = Path(path)
+    pages = decode(path, one_page=True, stored=False)
+    if pages.alpha is None and pages.values.dtype == np.uint8 and pages.white == np.iinfo(np.uint8).max:
+        return pages.values[0]
+    return _in_unit_range(path, pages)[0]
+
+
 def read_stack(path: str | os.PathLike) -> np.ndarray:
     """Read all pages of a TIFF, or all frames of an animation.
 

@@ -88,12 +88,16 @@ def shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
     Returns
     -------
     shrunk : ndarray
+        float32, or uint8 if the image is.
     """
     height, width = image.shape[:2]
     if max_side is None or max(height, width) <= max_side:
         return image
     scale = check_count("max_side", max_side) / max(height, width)
-    return resize(image, (max(1, round(height * scale)), max(1, round(width * scale))), "stretch")
+    new_height, new_width = max(1, round(height * scale)), max(1, round(width * scale))
+    if image.dtype == np.uint8:
+        return stretch(image, new_height, new_width)
+    return resize(image, (new_height, new_width), "stretch")
 
 
 def to_grey(image: np.ndarray) -> np.ndarray:
@@ -118,7 +122,7 @@ def to_grey(image: np.ndarray) -> np.ndarray:
 
 
 def stretch(image: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Scale each axis of a float32 image; OpenCV averages areas only if no axis grows, hence two steps."""
+    """Scale each axis of an image, float32 or uint8; OpenCV averages areas only if no axis grows, hence two steps."""
     import cv2
 
     channels = image.shape[2:]

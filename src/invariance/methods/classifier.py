@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core import loaded
 from invariance._core.checks import check_choice
+from invariance._core.randomness import draw_stratified, make_rng
 from invariance.encoders import OnnxEncoder
-from invariance.images import SCALES, comparing_once, encode_labels, watch_range
+from invariance.images import SCALES, ChosenImages, comparing_once, encode_labels, watch_range
 from invariance.images.validation import is_one_image
 from invariance.methods.method import Method, Plan, Treatment
 from invariance.methods.preparation import (
@@ -20,13 +21,13 @@ from invariance.methods.preparation import (
     as_one_kind,
     as_squares,
     learn_facts,
-    remove_illumination,
 )
 from invariance.methods.registry import get_combining_method, get_method, get_methods
 from invariance.transformations import TransformationSet
 
 MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
-FITTED = ("classes_", "facts_", "model_")
+FITTED = ("classes_", "facts_", "n_learned_", "model_")
+MIN_PER_CLASS = 2  # images that most methods need
 N_TOGETHER = 256  # images that are prepared and classified at a time
 
 
@@ -58,6 +59,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     facts_ : Facts
         What was known of the training images.
+    n_learned_ : int
+        Number of training images that the method learned from: all, or as many as it takes at most, drawn at random in
+        proportion to the classes.
     intensity_range_ : dict
         Dtype and range of the training images; images in another range are classified with a warning, unless `scale`
         removes the difference.
@@ -102,9 +106,11 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = encode_labels(y, len(images))
         self.facts_ = learn_facts(images, codes)
         check_limits(method, self.facts_, self.classes_, codes)
+        images, codes = self._draw(images, codes)
         common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         chosen = dict(encoder=self.encoder) if method.takes_encoder else {}
-        self.model_ = method.make(plan, self.facts_, common, **chosen)
+        learned = self.facts_._replace(n_images=len(codes), n_smallest=int(np.bincount(codes).min()))
+        self.model_ = method.make(plan, learned, common, **chosen)
         prepared = self.prepare(images)
         if plan.has(Treatment.COPIES):
             prepared, codes = add_copies(prepared, codes, plan)
@@ -144,12 +150,23 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         """Return images as the method sees them: squares (n, side, side[, 3]), or a list of any sizes."""
         if self._method().takes_squares:
             return self.squares(X)
-        return self._normalized(as_one_kind(X, self.n_channels_, self.max_side, self.scale))
+        return as_one_kind(X, self.n_channels_, self.max_side, self.scale, self.plan().illumination_width)
 
     def squares(self, X: Sequence[np.ndarray]) -> np.ndarray:
         """Return images as methods that compare whole images see them: (n, 32, 32) or (n, 32, 32, 3)."""
         check_is_fitted(self, "facts_")
-        return self._normalized(as_squares(X, SIDE, self.n_channels_, self.scale))
+        return as_squares(X, SIDE, self.n_channels_, self.scale, self.plan().illumination_width)
+
+    @property
+    def learned_sentence(self) -> str:
+        """From how many of the training images the method learned, in words."""
+        n_images = self.facts_.n_images
+        if self.n_learned_ == n_images:
+            return f"From all {n_images} images."
+        return (
+            f"From {self.n_learned_} of {n_images} images, drawn in proportion to the classes: '{self.method_name}' "
+            f"takes no more."
+        )
 
     @property
     def depends_on_range(self) -> bool:
@@ -184,16 +201,24 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
             return
         if not isinstance(self.facts_, Facts):
             raise ValueError("its facts about the training images are not of their type; train it again")
-        loaded.check_values(self, classes_=loaded.labels(), model_=loaded.able("predict_proba"))
+        loaded.check_values(
+            self,
+            classes_=loaded.labels(),
+            n_learned_=loaded.whole(1, self.facts_.n_images),
+            model_=loaded.able("predict_proba"),
+        )
         loaded.check_values(self.model_, classes_=loaded.labels(len(self.classes_)))
         self.plan()
 
-    def _normalized(self, images: Any) -> Any:
-        width = self.plan().illumination_width
-        if width is None:
-            return images
-        normalized = [remove_illumination(image, width) for image in images]
-        return np.stack(normalized) if isinstance(images, np.ndarray) else normalized
+    def _draw(self, images: Any, codes: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Draw the images that the method learns from; all, if it takes as many."""
+        max_learned = self._method().max_learned
+        if max_learned is None or max_learned >= len(codes):
+            self.n_learned_ = len(codes)
+            return images, codes
+        rows = draw_stratified(codes, max_learned, make_rng(self.random_state), MIN_PER_CLASS)
+        self.n_learned_ = len(rows)
+        return ChosenImages(images, rows), codes[rows]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -233,12 +258,6 @@ def check_limits(method: Method, facts: Facts, classes: np.ndarray, codes: np.nd
     if facts.n_smallest < 2:
         lonely = classes[np.bincount(codes).argmin()]
         raise ValueError(f"class '{lonely}' has one image only; at least two are needed. Add another.")
-    if facts.n_images > method.max_images:
-        others = [repr(other.name) for other in get_methods() if other.max_images >= facts.n_images]
-        raise ValueError(
-            f"method '{method.name}' takes at most {method.max_images} images; got {facts.n_images}. "
-            f"Take {' or '.join([*others, 'fewer images'])}."
-        )
     if facts.side < method.min_side:
         others = [repr(other.name) for other in get_methods() if other.min_side <= facts.side]
         raise ValueError(
@@ -253,7 +272,10 @@ def add_copies(images: Any, codes: np.ndarray, plan: Plan) -> tuple[Any, np.ndar
     At most 8 versions per image, fewer where they would take more than two gigabytes.
     """
     n_bytes = sum(image.nbytes for image in images)
-    drawn = plan.computed.subsample(max(1, min(MAX_COPIES, MAX_COPY_BYTES // n_bytes)))
+    n_versions = min(MAX_COPIES, MAX_COPY_BYTES // n_bytes)
+    if n_versions < 2:
+        return images, codes
+    drawn = plan.computed.subsample(n_versions)
     versions = [drawn.operators(image.shape).apply(image[None])[0] for image in images]
     stacked = [version for some in versions for version in some]
     repeated = np.repeat(codes, [len(some) for some in versions])

@@ -187,7 +187,7 @@ def compare(
     phis.update({text: parse_transformations(text, "edge") for text in invariances})
     facts = learn_facts(images, encode_labels(labels, len(images))[1])
     folds = draw_folds(labels, N_FOLDS, max_images, random_state)
-    chosen, untried = _suitable(facts, len(folds[0][0])) if methods is None else ([*map(get_method, methods)], {})
+    chosen, untried = _suitable(facts) if methods is None else ([*map(get_method, methods)], {})
     waiting: dict[tuple[str, str | None], Any] = {
         (name, None): clone(peer).set_params(n_channels=facts.n_channels) for name, peer in PEERS.items()
     }
@@ -363,15 +363,13 @@ def name_of(method: str, invariance: str | None) -> str:
     return method if invariance is None else f"{method} ignoring {invariance}"
 
 
-def _suitable(facts: Facts, n_training: int) -> tuple[list[Method], dict[str, str]]:
+def _suitable(facts: Facts) -> tuple[list[Method], dict[str, str]]:
     """Methods that suit the images, and why others do not."""
     suitable, why = [], {}
     for method in get_methods():
         min_side = max(method.min_side, method.auto_min_side)
         if method.missing():
             why[method.name] = method.missing()
-        elif n_training > method.max_images:
-            why[method.name] = f"takes at most {method.max_images} images"
         elif facts.side < min_side:
             asked = "; name it in --methods to try it" if facts.side >= method.min_side else ""
             why[method.name] = f"for images of at least {min_side} pixels per side{asked}"

@@ -10,7 +10,6 @@ from invariance.methods.trial import Trial
 class Cause(Enum):
     """Why a method is not among those of the last round."""
 
-    TOO_MANY_IMAGES = auto()
     IMAGES_TOO_SMALL = auto()
     TOO_FEW_IMAGES = auto()
     REFUSES = auto()

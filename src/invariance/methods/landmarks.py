@@ -20,7 +20,6 @@ class Landmarks(Method):
     purpose = "digits, symbols and other centred shapes, at any angle, few or many; not for textures or scenes"
     default_phi = Shifts(1, border="edge")
     exact_sentence = "The distance to a landmark is the minimum over all members of the set."
-    max_images = 100_000
     is_grey = True
     rank = 45
     is_weighed = False  # its similarities are no kernel

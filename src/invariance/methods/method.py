@@ -134,8 +134,9 @@ class Method(ABC):
         How it computes with the members of a set; empty if it cannot.
     built_in_sentence : str
         What it ignores whatever Φ is; empty if there is nothing.
-    max_images : int
-        The largest training set it accepts.
+    max_learned : int or None
+        The number of images that it learns from at most; of more, so many are drawn in proportion to the classes. None
+        learns from all.
     min_side : int
         The smallest median side of the images, in pixels, that it accepts.
     auto_min_side : int
@@ -166,7 +167,7 @@ class Method(ABC):
     default_phi: ClassVar[TransformationSet] = Identity()
     exact_sentence: ClassVar[str] = ""
     built_in_sentence: ClassVar[str] = ""
-    max_images: ClassVar[int] = 10_000
+    max_learned: ClassVar[int | None] = None
     min_side: ClassVar[int] = 1
     auto_min_side: ClassVar[int] = 1
     is_grey: ClassVar[bool] = False

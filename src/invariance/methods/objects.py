@@ -24,7 +24,7 @@ class Objects(Method):
     purpose = "objects in photographs of at least 64 pixels per side; not for faces or digits"
     exact_sentence = POOLED_SENTENCE
     built_in_sentence = BUILT_IN_SENTENCE
-    max_images = 3000
+    max_learned = 3000
     min_side = auto_min_side = MIN_SIDE
     takes_squares = False
     startup = 0.6  # words are learned from equally many descriptors; measured: 29 s of 53, 65 s of 340 flowers

@@ -21,7 +21,7 @@ class Photos(Method):
     name = "photos"
     summary = "a pretrained network and words of shapes and colours, weighed for each class"
     purpose = "objects in photographs of at least 64 pixels per side, where accuracy counts more than seconds"
-    max_images = 3000
+    max_learned = 3000
     min_side = auto_min_side = MIN_SIDE
     takes_squares = False
     startup = 0.6  # as the method "objects", which takes most of the time

@@ -14,7 +14,7 @@ from invariance.images import (
     image_paths,
     read_class_folder,
     rescale,
-    resize_all,
+    resize,
     shrink,
     to_grey,
     without_alpha,
@@ -24,16 +24,18 @@ from invariance.transformations import normalize_illumination
 from invariance.transformations.photometric import as_intensities
 
 MAX_SIDE = 320  # pixels of the longer side that any method looks at
-MAX_BYTES = 2_000_000_000  # that all images of a folder together may take
-BYTES_PER_PIXEL = 3 * 4
+MAX_BYTES = 8_000_000_000  # that all images of a folder together may take, most of them in a temporary file
+BYTES_PER_PIXEL = 3
+MAX_FLOAT_BYTES = 1_000_000_000  # of images as float32, above which each is converted when it is asked for
 
 
 class ImageFolder(NamedTuple):
-    """A folder with one sub-folder per class, read into memory.
+    """A folder with one sub-folder per class, as it was read.
 
     Attributes
     ----------
-    images : list of ndarray
+    images : sequence of ndarray
+        As `read_class_folder` keeps them.
     labels : ndarray of shape (n,)
         The names of the sub-folders.
     paths : list of Path
@@ -43,7 +45,7 @@ class ImageFolder(NamedTuple):
         Images with a longer side were shrunk to this.
     """
 
-    images: list[np.ndarray]
+    images: Sequence[np.ndarray]
     labels: np.ndarray
     paths: list[Path]
     skipped: list[tuple[Path, str]]
@@ -53,8 +55,8 @@ class ImageFolder(NamedTuple):
 def read_images(folder: str | os.PathLike, strict: bool = False, min_classes: int = 2) -> ImageFolder:
     """Read `folder/<class>/<image>`.
 
-    Images are shrunk to at most 320 pixels per side, or to fewer where there are thousands of them, so that all
-    together take less than two gigabytes.
+    Images are shrunk to at most 320 pixels per side, or to fewer where there are more than 26,000 files, so that all
+    together take less than eight gigabytes, of which one is in memory and the others are in a temporary file.
 
     Parameters
     ----------
@@ -130,15 +132,72 @@ def has_colour(image: np.ndarray) -> bool:
 
 
 def as_one_kind(
-    images: Sequence[np.ndarray], n_channels: int, max_side: int | None = MAX_SIDE, scale: str = "dtype"
-) -> list[np.ndarray]:
-    """Return images as float32 (h, w) or (h, w, 3), scaled and shrunk to at most `max_side` pixels per side."""
-    return [shrink(_with_channels(rescale(image, scale), n_channels), max_side) for image in images]
+    images: Sequence[np.ndarray],
+    n_channels: int,
+    max_side: int | None = MAX_SIDE,
+    scale: str = "dtype",
+    illumination_width: float | None = None,
+) -> Sequence[np.ndarray]:
+    """Return images as float32 (h, w) or (h, w, 3), scaled and shrunk to at most `max_side` pixels per side.
+
+    If they take more than a gigabyte, each is converted whenever it is asked for.
+
+    Parameters
+    ----------
+    images : sequence of ndarray of shape (h, w) or (h, w, c)
+    n_channels : int
+        1 or 3.
+    max_side : int or None, default=320
+    scale : str, default="dtype"
+        See `rescale`.
+    illumination_width : float or None, default=None
+        Width of the blur that every image is divided by, see `remove_illumination`.
+    """
+    converted = _OneKind(images, n_channels, max_side, scale, illumination_width)
+    return converted if converted.count_bytes() > MAX_FLOAT_BYTES else list(converted)
 
 
-def as_squares(images: Sequence[np.ndarray], side: int, n_channels: int, scale: str = "dtype") -> np.ndarray:
+class _OneKind(Sequence[np.ndarray]):
+    """Images, each converted as `as_one_kind` says when it is asked for."""
+
+    def __init__(self, images: Sequence[np.ndarray], *settings: Any):
+        self._images, self._settings = images, settings
+
+    def count_bytes(self) -> int:
+        n_channels, max_side = self._settings[:2]
+        return sum(4 * n_channels * _count_pixels(np.shape(image), max_side) for image in self._images)
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return _OneKind(self._images[index], *self._settings)
+        n_channels, max_side, scale, width = self._settings
+        image = shrink(_with_channels(rescale(self._images[index], scale), n_channels), max_side)
+        return image if width is None else remove_illumination(image, width)
+
+
+def _count_pixels(shape: tuple[int, ...], max_side: int | None) -> int:
+    """Number of pixels of an image of this shape after shrinking."""
+    scale = 1.0 if max_side is None else min(1.0, max_side / max(shape[:2]))
+    return int(shape[0] * shape[1] * scale**2)
+
+
+def as_squares(
+    images: Sequence[np.ndarray],
+    side: int,
+    n_channels: int,
+    scale: str = "dtype",
+    illumination_width: float | None = None,
+) -> np.ndarray:
     """Return images as one float32 array (n, side, side) or (n, side, side, 3), scaled and cut from the middle."""
-    return resize_all([_with_channels(rescale(image, scale), n_channels) for image in images], (side, side))
+    squares = np.empty((len(images), side, side, n_channels)[: 3 if n_channels == 1 else 4], np.float32)
+    for square, image in zip(squares, images, strict=True):
+        square[:] = resize(_with_channels(rescale(image, scale), n_channels), (side, side))
+        if illumination_width is not None:
+            square[:] = remove_illumination(square, illumination_width)
+    return squares
 
 
 def _with_channels(image: Any, n_channels: int) -> np.ndarray:

@@ -77,10 +77,7 @@ def _find_candidates(facts: Facts, phi: TransformationSet | None) -> tuple[list[
     candidates: list[Method] = []
     left_out = []
     for method in sorted(get_methods(), key=lambda method: method.rank_for(facts)):
-        if facts.n_images > method.max_images:
-            detail = f"it takes at most {method.max_images} images"
-            left_out.append(LeftOut(method.name, Cause.TOO_MANY_IMAGES, detail))
-        elif facts.side < max(method.min_side, method.auto_min_side):
+        if facts.side < max(method.min_side, method.auto_min_side):
             detail = f"images of {facts.height} x {facts.width} pixels are too small for it"
             left_out.append(LeftOut(method.name, Cause.IMAGES_TOO_SMALL, detail))
         elif method.missing():

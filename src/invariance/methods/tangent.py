@@ -22,7 +22,7 @@ class Tangent(Method):
     purpose = "whole, roughly aligned images such as digits and faces, few per class; not for textures or scenes"
     # `Affine()` has no members but the generators of all affine maps: shift, rotation, scale, stretch and shear.
     default_phi = Shifts(1) * Affine()
-    max_images = 3000
+    max_learned = 3000
     is_grey = True
     growth = 2
     exact_sentence = "The distance is the minimum over all members of the set."

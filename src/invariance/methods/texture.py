@@ -24,7 +24,7 @@ class Texture(Method):
     default_phi = Rotations(24)
     exact_sentence = POOLED_SENTENCE
     built_in_sentence = BUILT_IN_SENTENCE
-    max_images = 3000
+    max_learned = 3000
     auto_min_side = 64
     is_grey = True
     takes_squares = False

@@ -27,7 +27,7 @@ class Tradeoff(Method):
     # Without Φ, kernels with these invariances and kernels without are weighed.
     default_phi = Rotations(16) * Shifts(2)
     built_in_sentence = "Some of the kernels do not know where in an image something is."
-    max_images = 1500
+    max_learned = 1500
     takes_squares = False
     growth = 2
     rank = 90

@@ -8,20 +8,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core import loaded
 from invariance._core.checks import check_count, check_number
-from invariance._core.parallel import iterate_jobs, one_blas_thread
+from invariance._core.parallel import map_jobs, one_blas_thread
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
-from invariance._core.randomness import make_rng
+from invariance._core.progress import track
+from invariance._core.randomness import draw_stratified, make_rng
 from invariance.descriptors import GradientGrid
 from invariance.images import encode_labels, to_grey, validate_images
-from invariance.tangents.ridge import fit_ridge
+from invariance.tangents.ridge import Sums, fit_ridge
 from invariance.transformations import Identity
 
 # gamma="auto" is this over the mean squared distance; chosen on held-out digits turned at random.
 SHARPNESS = 3.0
 # Memory of the similarities of one block of images to all landmarks under all members.
-BLOCK_BYTES = 32 * 2**20
+BLOCK_BYTES = 8 * 2**20
 MAX_LANDMARKS = 20_000
+# Images by which gamma, the penalty and the sharpness are chosen; of more, so many are drawn.
+MAX_LEFT_OUT = 5000
+N_TOGETHER = 4096  # images whose similarities are in memory at a time
 PIXELS = "pixels"
+COMPARING = "comparing with landmarks"  # the label of progress
 
 
 class LandmarkClassifier(ClassifierMixin, BaseEstimator):
@@ -114,17 +119,21 @@ class LandmarkClassifier(ClassifierMixin, BaseEstimator):
         n_landmarks = check_count("n_landmarks", self.n_landmarks, at_most=MAX_LANDMARKS)
         images = validate_images(self, X, self.image_shape, reset=True)
         self.classes_, codes = encode_labels(y, len(images))
-        chosen = draw_landmarks(codes, n_landmarks, make_rng(self.random_state))
+        rng = make_rng(self.random_state)
+        chosen = draw_stratified(codes, n_landmarks, rng)
         self.images_, self.codes_ = images[chosen], codes[chosen]
         images = self._prepare(images)
         self.landmarks_ = describe(self.descriptor, images[chosen])
-        squared = self._squared_distances(images)
+        left_out = draw_stratified(codes, MAX_LEFT_OUT, rng)
+        squared = self._squared_distances(images[left_out], COMPARING)
         self.gamma_ = self._choose_gamma(squared)
         similarities = np.exp(-self.gamma_ * squared, out=squared)
-        with one_blas_thread():
-            ridge = fit_ridge(similarities, codes, len(self.classes_))
+        sums = Sums(len(chosen), len(self.classes_))
+        sums.add(similarities, codes[left_out], self.n_jobs)
+        self._add_others(sums, images, codes, left_out)
+        ridge = fit_ridge(sums, similarities, codes[left_out])
         self.means_, self.weights_, self.offsets_, self.penalty_ = ridge[:4]
-        self.sharpness_ = learn_sharpness(ridge.held_out, codes)
+        self.sharpness_ = learn_sharpness(ridge.held_out, codes[left_out])
         return self
 
     def check_loaded(self) -> None:
@@ -209,30 +218,29 @@ class LandmarkClassifier(ClassifierMixin, BaseEstimator):
         grey = images if images.ndim == 3 else np.stack([to_grey(image) for image in images])
         return self._phi().normalize(grey).astype(np.float32, copy=False)
 
-    def _squared_distances(self, images: np.ndarray) -> np.ndarray:
+    def _squared_distances(self, images: np.ndarray, label: str | None = None) -> np.ndarray:
         """Return the least squared distances (n, m) over all versions of images (n, h, w)."""
         operators = self._phi().operators(images.shape[1:])
         bytes_per_image = 4 * len(operators) * (len(self.landmarks_) + 2 * images[0].size)
         n_rows = max(1, BLOCK_BYTES // bytes_per_image)
         blocks = [images[start : start + n_rows] for start in range(0, len(images), n_rows)]
-        compute = partial(_least_distances, operators, self.descriptor, self.landmarks_)
-        return np.concatenate(list(iterate_jobs(compute, blocks, self.n_jobs, "comparing with landmarks")))
+        lengths = np.einsum("md,md->m", self.landmarks_, self.landmarks_)
+        compute = partial(_least_distances, operators, self.descriptor, self.landmarks_, lengths)
+        return np.concatenate(map_jobs(compute, blocks, self.n_jobs, label))
+
+    def _add_others(self, sums: Sums, images: np.ndarray, codes: np.ndarray, added: np.ndarray) -> None:
+        """Add the similarities of all images but those that were added, some at a time."""
+        others = np.delete(np.arange(len(images)), added)
+        blocks = [others[start : start + N_TOGETHER] for start in range(0, len(others), N_TOGETHER)]
+        for rows in track(blocks, COMPARING):
+            squared = self._squared_distances(images[rows])
+            sums.add(np.exp(-self.gamma_ * squared, out=squared), codes[rows], self.n_jobs)
 
     def _choose_gamma(self, squared: np.ndarray) -> float:
         if self.gamma != "auto":
             return check_number("gamma", self.gamma, 0)
         mean = float(squared.mean())
         return SHARPNESS / mean if mean > 0 else SHARPNESS
-
-
-def draw_landmarks(codes: np.ndarray, n_landmarks: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw images in proportion to their classes, at least one per class: sorted indices, all if there are no more."""
-    if len(codes) <= n_landmarks:
-        return np.arange(len(codes))
-    counts = np.bincount(codes)
-    shares = np.maximum(1, np.floor(counts * (n_landmarks / len(codes)))).astype(int)
-    chosen = [rng.permutation(np.flatnonzero(codes == code))[:share] for code, share in enumerate(shares)]
-    return np.sort(np.concatenate(chosen))
 
 
 def describe(descriptor: GradientGrid | str | None, grey: np.ndarray) -> np.ndarray:
@@ -244,10 +252,16 @@ def describe(descriptor: GradientGrid | str | None, grey: np.ndarray) -> np.ndar
     return (GradientGrid() if descriptor is None else descriptor).describe(grey)
 
 
-def _least_distances(operators, descriptor, landmarks: np.ndarray, images: np.ndarray) -> np.ndarray:
-    """Least squared distances (n, m) of the versions of images (n, h, w) to landmarks (m, d)."""
+def _least_distances(
+    operators, descriptor, landmarks: np.ndarray, lengths: np.ndarray, images: np.ndarray
+) -> np.ndarray:
+    """Least squared distances (n, m) of the versions of images (n, h, w) to landmarks (m, d) of squared lengths (m,).
+
+    |v - l|² = |l|² - 2 (v.l - |v|²/2), so that the largest of the products in brackets belongs to the least distance.
+    """
     versions = operators.apply(images).astype(np.float32, copy=False)
     vectors = describe(descriptor, versions.reshape(-1, *images.shape[1:]))
-    lengths = np.einsum("nd,nd->n", vectors, vectors)[:, None] + np.einsum("md,md->m", landmarks, landmarks)
-    squared = (lengths - 2 * vectors @ landmarks.T).reshape(len(images), -1, len(landmarks)).min(axis=1)
-    return np.maximum(squared, 0)
+    products = vectors @ landmarks.T
+    products -= np.einsum("nd,nd->n", vectors, vectors)[:, None] / 2
+    largest = products.reshape(len(images), -1, len(landmarks)).max(axis=1)
+    return np.maximum(lengths - 2 * largest, 0)

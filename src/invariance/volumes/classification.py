@@ -13,7 +13,7 @@ import numpy as np
 from invariance._core.records import RECORDS, Records, job_folder
 from invariance._core.running import InThisProcess, OnDask, Progress, Workers, run_in_order
 from invariance._version import __version__
-from invariance.images import ImageError, comparing_once, read_image, shrink
+from invariance.images import ImageError, comparing_once, read_compact, shrink
 from invariance.images.file_list import FileList
 from invariance.images.intensity_range import compare_range
 from invariance.methods import ImageClassifier
@@ -138,7 +138,7 @@ class ClassifyFiles:
         for place, file in enumerate(self.files):
             path = self.folder / file
             try:
-                images.append(shrink(read_image(path), max_side))
+                images.append(shrink(read_compact(path), max_side))
                 places.append(place)
             except ImageError as error:
                 reason = str(error).replace(str(path), str(file))
