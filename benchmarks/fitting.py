@@ -2,9 +2,10 @@
 
 Usage, from the repository: python -m benchmarks.fitting [NAMES...] [--validation] [--without-encoders] [--seed N]
 
-NAMES are of: uiuc flowers mnist yale digits caltech. Every command is a process of its own with an empty cache; a second
-one fits the same folder again with the cache that the first one left. The accuracy is that of `invariance evaluate` on the
-test part, or, with --validation, on a quarter of the training part that is held out: settings are chosen on that one.
+NAMES are of: uiuc flowers mnist yale digits caltech. Every command is a process of its own with an empty cache; a
+second one fits the same folder again with the cache that the first one left. The accuracy is that of
+`invariance evaluate` on the test part, or, with --validation, on a quarter of the training part that is held out:
+settings are chosen on that one.
 """
 
 import argparse
@@ -25,11 +26,18 @@ from PIL import Image
 from experiments.caltech_objects import choose_classes
 from experiments.uiuc_textures import draw_split as draw_uiuc
 from experiments.yale_faces import draw_split as draw_yale
-from invariance.datasets import Dataset, load_caltech101, load_digits, load_flowers17, load_mnist
-from invariance.datasets import load_uiuc_textures, load_yale
+from invariance.datasets import (
+    Dataset,
+    load_caltech101,
+    load_digits,
+    load_flowers17,
+    load_mnist,
+    load_uiuc_textures,
+    load_yale,
+)
 
 N_DIGITS, N_TEST_DIGITS, N_SMALL_DIGITS = 1000, 2000, 100
-N_CALTECH = 20  # training images per class
+N_CALTECH, N_CLASSES = 20, 12  # training images per class, and classes
 HIDDEN = ("onnx", "onnxruntime")
 # Modules that are None cannot be imported, as if they were not installed.
 PROGRAM = "import sys; sys.modules.update(dict.fromkeys({hidden})); from invariance.__main__ import main; main()"
@@ -89,7 +97,7 @@ def _digits(seed: int) -> Parts:
 
 
 def _caltech(seed: int) -> Parts:
-    data = load_caltech101(choose_classes())
+    data = load_caltech101(choose_classes(N_CLASSES))
     training, test = _draw(np.asarray(data.labels), N_CALTECH, seed)
     return Part(data, training), Part(data, test)
 
@@ -179,14 +187,16 @@ def measure(name: str, seed: int, is_validation: bool, command: list[str]) -> No
 def main() -> None:
     """Measure the tasks one after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*TASKS, []], default=list(DEFAULT))
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--validation", action="store_true")
     parser.add_argument("--without-encoders", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     settings = parser.parse_args()
+    if unknown := set(settings.names) - set(TASKS):
+        parser.error(f"NAMES must be of {', '.join(TASKS)}; got {', '.join(sorted(unknown))}.")
     hidden = repr(HIDDEN) if settings.without_encoders else "()"
     command = [sys.executable, "-c", PROGRAM.format(hidden=hidden)]
-    for name in settings.names:
+    for name in settings.names or DEFAULT:
         measure(name, settings.seed, settings.validation, command)
 
 
