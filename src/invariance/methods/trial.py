@@ -146,7 +146,6 @@ def cross_validate(
     images: Sequence[np.ndarray],
     labels: Any,
     folds: Iterable[Fold],
-    deadline: float | None = None,
 ) -> Trial:
     """Fit a classifier without each fold and predict the fold.
 
@@ -157,15 +156,8 @@ def cross_validate(
     images : sequence of ndarray
     labels : array-like of shape (n,)
     folds : iterable of (training rows, held-out rows)
-    deadline : float or None
-        No fold but the first is started after this value of `time.monotonic()`.
     """
-    judged: list[Judged] = []
-    for fold in folds:
-        if judged and deadline is not None and time.monotonic() > deadline:
-            break
-        judged.append(judge_fold(classifier, images, labels, fold))
-    return join_folds(name, classifier, labels, judged)
+    return join_folds(name, classifier, labels, [judge_fold(classifier, images, labels, fold) for fold in folds])
 
 
 class Judged(NamedTuple):
