@@ -86,3 +86,13 @@ def test_a_fit_refines_the_forecast_of_more_images():
     assert forecast.fold(100, 5) == pytest.approx(100.0 + 5 * 1.0)
     forecast.note(Timing(50, 25.0, 0.5))  # fewer images later: the largest still count
     assert forecast.fit(100) == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("growth", [1, 2])
+def test_as_many_images_are_reached_as_are_forecast(growth):
+    forecast = Forecast(growth)
+    forecast.note(Timing(10, 1.0, 0.1))
+    assert forecast.reach(4.0) == (40 if growth == 1 else 20)
+    forecast.note(Timing(100, 2.0, 0.1))
+    n_images = forecast.reach(5.1)
+    assert forecast.fit(n_images) <= 5.1 < forecast.fit(n_images + 2)

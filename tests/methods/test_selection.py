@@ -50,10 +50,7 @@ FIRST = 40  # images of the first rung of few classes
 
 @pytest.fixture
 def world(monkeypatch):
-    """A clock that only trials and fits move; `world.speeds` may be changed, `world.tried` has (name, n learned from).
-
-    An image is easy or hard for all methods alike, as in life: methods differ less than their errors suggest.
-    """
+    """A clock that only trials and fits move; `world.speeds` may be changed, `world.tried` has (name, n trained on)."""
     world = SimpleNamespace(now=1000.0, speeds=dict(SPEEDS), tried=[], fitted=[], ill=set())
 
     def spend_fitting(name, n_images):
@@ -71,9 +68,8 @@ def world(monkeypatch):
         world.now += speed.image * len(held)
         world.tried.append((name, len(training)))
         few, many = speed.right
-        difficulty = np.random.default_rng(0).random(len(images))[held]
-        luck = np.random.default_rng(len(name)).random(len(images))[held]
-        is_right = 0.7 * difficulty + 0.3 * luck < many + (few - many) * FIRST / len(training)
+        difficulty = np.random.default_rng(sum(map(ord, name))).random(len(images))[held]
+        is_right = difficulty < many + (few - many) * FIRST / len(training)
         probabilities = np.eye(n_classes)[(labels[held] + ~is_right) % n_classes]
         return Judged(held, probabilities, seconds, speed.image * len(held))
 
@@ -204,7 +200,7 @@ def test_a_race_without_rivals_ends_early(world):
     selected = select_method(*task(1000), budget=600)
     assert selected.method == "codebook"
     assert selected.trials[0].n_judged >= 100
-    assert world.now - begun < 100
+    assert world.now - begun < 200
 
 
 def test_few_images_are_judged_several_times(world):
@@ -215,13 +211,16 @@ def test_few_images_are_judged_several_times(world):
     assert many.trials[0].n_judgements.max() == 1
 
 
-def test_a_method_far_ahead_may_take_a_little_longer_than_the_budget_but_no_more(world):
-    slow = {name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in world.speeds}
-    world.speeds = slow | {"texture": Speed(0.1, 0.2, 0.01, (0.99, 1.0))}
+@pytest.mark.parametrize(("each", "is_all"), [(0.12, True), (0.5, False)])
+def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, world):
+    world.speeds = {name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in world.speeds}
+    world.speeds["texture"] = Speed(0.1, each, 0.01, (0.99, 1.0))
+    begun = world.now
     selected = select_method(*task(500, 128), budget=75)
     assert selected.method == "texture"
-    world.speeds = slow | {"texture": Speed(0.1, 0.5, 0.01, (0.99, 1.0))}
-    assert select_method(*task(500, 128), budget=75).method != "texture"
+    assert world.now - begun <= 1.25 * 75
+    assert (selected.n_fitted == 500) == is_all
+    assert (f"fitted to {selected.n_fitted} of 500 images" in selected.reason) != is_all
 
 
 def test_textures_are_for_large_images(world):
@@ -285,10 +284,12 @@ def test_more_trials_are_more_of_the_same_race(world):
     races = []
     for max_trials in (5, 15, 40):
         world.tried = []
-        assert select_method(*task(1000), max_trials=max_trials).n_trials == max_trials
+        selected = select_method(*task(1000), max_trials=max_trials)
+        assert selected.n_trials == len(world.tried) <= max_trials
         races.append(world.tried)
     assert races[1][:5] == races[0]
-    assert races[2][:15] == races[1]
+    assert races[2][: len(races[1])] == races[1]
+    assert len(races[2]) > 15
 
 
 def test_of_equals_the_first_in_order_wins_where_no_clock_is_read(world):

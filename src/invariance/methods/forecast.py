@@ -34,15 +34,24 @@ class Forecast:
         The power.
     startup : float, default=0
         Share of the first timing that does not depend on the number of images.
+
+    Attributes
+    ----------
+    timings : list of Timing
+        One per number of images, the smallest first.
+    n_noted : int
+        How many timings were noted.
     """
 
     def __init__(self, growth: int, startup: float = 0.0):
         self.growth = growth
         self.startup = startup
         self.timings: list[Timing] = []
+        self.n_noted = 0
 
     def note(self, timing: Timing) -> None:
         """Note a timing; of several on equally many images the shortest counts: the first also loads compiled code."""
+        self.n_noted += 1
         for number, other in enumerate(self.timings):
             if other.n_images == timing.n_images:
                 self.timings[number] = Timing(
@@ -69,14 +78,24 @@ class Forecast:
             How many of them were never described before.
         """
         last = self.timings[-1]
-        ratio = n_images / last.n_images
-        described = last.describe_seconds * n_new
+        ratio, described = n_images / last.n_images, last.describe_seconds * n_new
         if len(self.timings) == 1:
             return last.fit_seconds * (self.startup + (1 - self.startup) * ratio) + described
-        before = self.timings[-2]
-        growing = (last.fit_seconds - before.fit_seconds) / (1 - (before.n_images / last.n_images) ** self.growth)
-        growing = min(max(growing, MIN_GROWING_SHARE * last.fit_seconds), last.fit_seconds)
+        growing = self._growing_seconds()
         return last.fit_seconds - growing + growing * ratio**self.growth + described
+
+    def reach(self, seconds: float) -> int:
+        """Return how many images can be fitted in so many seconds; if there is one timing, all of it may grow."""
+        last = self.timings[-1]
+        growing = last.fit_seconds if len(self.timings) == 1 else self._growing_seconds()
+        spare = max(0.0, seconds - last.fit_seconds + growing)
+        return int(last.n_images * (spare / growing) ** (1 / self.growth)) if growing else last.n_images
+
+    def _growing_seconds(self) -> float:
+        """The part of the last timing that grows with the number of images, from the last two."""
+        before, last = self.timings[-2:]
+        growing = (last.fit_seconds - before.fit_seconds) / (1 - (before.n_images / last.n_images) ** self.growth)
+        return min(max(growing, MIN_GROWING_SHARE * last.fit_seconds), last.fit_seconds)
 
     def fold(self, n_training: int, n_held: int, n_new: int = 0) -> float:
         """Return the seconds to fit the training images of a fold and classify those held out."""

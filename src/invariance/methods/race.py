@@ -1,5 +1,6 @@
 """A race of methods: all are tried on the same held-out images, losers are dropped, and leaders are fitted."""
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -89,12 +90,19 @@ class Runner:
         return self.forecast.fold(len(training), len(held), self._count_new(np.concatenate(heat.fold)))
 
     def seconds_of_fit(self, n_images: int) -> float:
-        """Expected seconds of fitting so many images; 0 where one fast trial says too little about so many more."""
-        timings = self.forecast.timings
-        if not timings or (len(timings) == 1 and n_images > 2 * TIMES_MORE * timings[0].n_images):
+        """Expected seconds of fitting so many images; 0 where they are not known."""
+        if not self.is_known(n_images):
             return 0.0
         share = n_images / len(self._is_described)
         return self.forecast.fit(n_images, round(share * int((~self._is_described).sum())))
+
+    def is_known(self, n_images: int) -> bool:
+        """Whether fitting so many images can be forecast: one trial on few, or a growth not yet seen, says too little."""
+        timings = self.forecast.timings
+        if len(timings) == 1:
+            is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
+            return is_measured or n_images <= 2 * TIMES_MORE * timings[0].n_images
+        return bool(timings)
 
     def _count_new(self, rows: np.ndarray) -> int:
         return int((~self._is_described[rows]).sum())
@@ -187,7 +195,7 @@ class Race:
         leader = ranked[0].trial
         is_known = leader.n_judged >= min(ENOUGH_JUDGED, len(self.images) // 2)
         if len(self.contenders) == 1:
-            return not heat.is_full or (is_known and ranked[0].rung == heat.rung)
+            return not heat.starts_rung and (is_known or not heat.is_full)
         return leader.accuracy == 1 and leader.n_judged >= ENOUGH_JUDGED
 
     def _hold(self, heat: Heat) -> Iterator[Step | Selection]:
@@ -254,31 +262,45 @@ class Race:
         if self._is_fitted(runner):
             return 0.0
         if runner.method.combines and not runner.forecast.timings:
-            return runner.method.combines * sum(other.seconds_of_fit(len(self.images)) for other in self._ranked())
+            return runner.method.combines * sum(other.seconds_of_fit(len(self.images)) for other in self._timed())
         return runner.seconds_of_fit(len(self.images))
 
     def _seconds_of_fold(self, runner: Runner, heat: Heat) -> float:
         if runner.forecast.timings:
             return runner.seconds_of_fold(heat)
-        return runner.method.combines * sum(other.seconds_of_fold(heat) for other in self._ranked())
+        return runner.method.combines * sum(other.seconds_of_fold(heat) for other in self._timed())
+
+    def _timed(self) -> list[Runner]:
+        return [runner for runner in self.runners if runner.forecast.timings]
 
     # -- losers
 
     def _drop_slow(self) -> None:
-        """Leave out what cannot be fitted any more, not even with the overrun of a method far ahead."""
+        """Leave out what cannot be fitted any more, not even with the overrun of a method far ahead; but not all."""
         left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
-        for runner in list(self.contenders):
-            seconds = self._seconds_to_have(runner)
-            if seconds > left:
-                self._leave_out(runner, Cause.TOO_SLOW, f"fitting it takes about {seconds:.0f} s, {left:.0f} s left")
+        seconds = {runner: self._seconds_to_have(runner) for runner in self.contenders}
+        if all(expected > left for expected in seconds.values()):
+            return
+        for runner, expected in seconds.items():
+            if expected > left:
+                self._leave_out(runner, Cause.TOO_SLOW, f"fitting it takes about {expected:.0f} s, {left:.0f} s left")
 
     def _drop_worse(self, heat: Heat) -> None:
-        """Leave out what is clearly worse than the leader on the same images."""
-        for runner in self._ranked()[1:]:
-            best = self._ranked()[0].trial
-            if _is_clearly_worse(runner.trial, best, heat):
-                detail = f"{runner.trial.accuracy:.1%} of {runner.trial.n_judged} correct, '{best.name}'"
-                self._leave_out(runner, Cause.WORSE, f"{detail} {best.accuracy:.1%}")
+        """Leave out what is clearly worse, on the same images, than the best that there is time to fit."""
+        ranked = self._ranked()
+        leader = next((runner for runner in ranked if self._may_be_fitted(runner)), None)
+        for runner in ranked:
+            if leader is not None and _is_clearly_worse(runner.trial, leader.trial, heat):
+                seen = f"{runner.trial.accuracy:.1%} of {runner.trial.n_judged} correct"
+                detail = f"{seen}, '{leader.name}' {leader.trial.accuracy:.1%}"
+                self._leave_out(runner, Cause.WORSE, detail)
+
+    def _may_be_fitted(self, runner: Runner) -> bool:
+        """Whether all images can be fitted: trials on few do not tell where time grows faster than their number."""
+        if not self.limit.is_timed:
+            return True
+        is_known = runner.method.growth == 1 or runner.is_known(len(self.images))
+        return is_known and self._seconds_to_have(runner) <= self.limit.left()
 
     def _leave_out(self, runner: Runner, cause: Cause, detail: str) -> None:
         if runner in self.contenders:
@@ -305,7 +327,8 @@ class Race:
         ranked = self._ranked()
         if not ranked or self.model is None or self._is_fitted(ranked[0]):
             return False
-        if ranked[0].seconds_of_fit(len(self.images)) > REFIT_SHARE * self.limit.left():
+        is_known = not self.limit.is_timed or ranked[0].is_known(len(self.images))
+        if not is_known or ranked[0].seconds_of_fit(len(self.images)) > REFIT_SHARE * self.limit.left():
             return False
         present = self.model.runner
         return present not in ranked[1:] or np.greater(*_gain(ranked[0].trial, present.trial)).item()
@@ -318,7 +341,10 @@ class Race:
                 yield self._select(choice)
                 return
             left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
-            yield from self._fit(choice.runner, choice, self._rows_for(choice.runner, left))
+            is_known = choice.runner.is_known(len(self.images))
+            is_in_time = is_known and self._seconds_to_have(choice.runner) <= left
+            rows = self._rows_for(choice.runner, math.inf if is_in_time else self.limit.left())
+            yield from self._fit(choice.runner, choice, rows)
             if self.model is not None and self.model.runner is choice.runner:
                 return
         self._give_up()
@@ -335,7 +361,8 @@ class Race:
             if overrun <= self.limit.seconds(OVERRUN_SHARE):
                 return Choice(ranked[0], Basis.FAR_AHEAD, {}, overrun)
         if len(in_time) == 1:
-            return Choice(best, Basis.ONLY_ONE if len(ranked) == 1 else Basis.MOST_ACCURATE, slower)
+            is_alone = not any(out.cause == Cause.WORSE for out in self.left_out.values())
+            return Choice(best, Basis.ONLY_ONE if is_alone or slower else Basis.MOST_ACCURATE, slower)
         close = [runner for runner in in_time if _gain(best.trial, runner.trial)[0] <= INDIFFERENT]
         if len(close) > 1 and self.limit.is_timed:
             fastest = min(close, key=lambda runner: runner.trial.image_seconds)
@@ -354,11 +381,10 @@ class Race:
     def _rows_for(self, runner: Runner, seconds: float) -> np.ndarray:
         """All rows, or as many drawn of every class as are expected to be fitted in time."""
         n_images = len(self.images)
-        needed = runner.forecast.fit(n_images)
-        if needed <= seconds:
+        n_drawn = n_images if math.isinf(seconds) else max(runner.n_learned, runner.forecast.reach(seconds))
+        if n_drawn >= n_images:
             return np.arange(n_images)
-        n_drawn = max(runner.n_learned, int(n_images * (seconds / needed) ** (1 / runner.method.growth)))
-        return draw_part(self.labels, min(n_drawn, n_images), 0, self.rng)[0]
+        return draw_part(self.labels, n_drawn, 0, self.rng)[0]
 
     def _fit(
         self, runner: Runner, choice: Choice | None = None, rows: np.ndarray | None = None
