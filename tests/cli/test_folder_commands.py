@@ -13,7 +13,7 @@ from invariance import models
 from invariance.cli import fit as fit_command
 from invariance.cli import main
 from invariance.cli import predict as predict_command
-from invariance.methods import ImageClassifier, method_names, selection
+from invariance.methods import ImageClassifier, Selection, method_names, selection
 from invariance.transformations import Reflections
 
 
@@ -84,22 +84,65 @@ def test_fit_checks_by_cross_validation_if_asked(here, capsys):
     assert found["seconds"]["fit"] > 0
 
 
-def test_fit_chooses_within_the_budget_and_says_why(here, capsys, monkeypatch):
+def test_fit_races_within_what_reading_left_of_the_budget(here, monkeypatch):
     fill(here / "train", n=6)
     budgets = []
-    select = selection.select_method
 
-    def note(images, labels, phi, budget, seed, **settings):
+    def note(images, labels, phi, budget, *settings):
         budgets.append(budget)
-        return select(images, labels, phi, budget, seed, **settings)
+        return selection.race_methods(images, labels, phi, budget, *settings)
 
-    monkeypatch.setattr("invariance.methods.select_method", note)
-    assert main(["fit", "train", "-o", "m.inv", "--budget", "2", "--seed", "3"]) == 0
-    assert budgets == [2]
-    out = " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr("invariance.methods.race_methods", note)
+    assert main(["fit", "train", "-o", "m.inv", "--budget", "2"]) == 0
+    assert 1 <= budgets[0] < 2
+
+
+def test_fit_chooses_and_says_why(here, capsys):
+    fill(here / "train", n=6)
+    assert main(["fit", "train", "-o", "m.inv", "--max-trials", "3", "--seed", "3"]) == 0
+    out, err = capsys.readouterr()
+    out = " ".join(out.split())
     assert "Why: Held-out images classified correctly" in out
     assert "95 % interval" in out
+    assert err == ""
     assert models.load(here / "m.inv").random_state == 3
+
+
+def test_events_are_lines_of_json_and_the_last_is_that_of_json(here, capsys):
+    fill(here / "train", n=6)
+    arguments = ["fit", "train", "-o", "m.inv", "--max-trials", "4"]
+    assert main([*arguments, "--events"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    kinds = [event["event"] for event in events]
+    assert kinds[:3] == ["trying", "fitting", "written"]
+    assert kinds.count("trying") == 4
+    assert kinds[-1] == "done"
+    assert events[2]["model"] == str(here / "m.inv")
+    assert events[2]["basis"] == "so_far"
+    assert events[-1]["method"] == [event["method"] for event in events if event["event"] == "written"][-1]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found.keys() == events[-1].keys() - {"event"}
+    assert found["method"] == events[-1]["method"]
+
+
+def test_an_interrupted_fit_keeps_the_best_model_so_far_and_names_it(here, capsys, monkeypatch):
+    fill(here / "train", n=6)
+
+    def interrupted(*settings):
+        for event in selection.race_methods(*settings):
+            yield event
+            if isinstance(event, Selection):
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("invariance.methods.race_methods", interrupted)
+    assert main(["fit", "train", "-o", "m.inv", "--max-trials", "9"]) == 130
+    out, err = capsys.readouterr()
+    model = models.load(here / "m.inv")
+    assert out == ""
+    assert err.startswith(f"Interrupted: 'm.inv' was written and is complete: method '{model.method_name}', the best ")
+    assert err.count("\n") == 1
+    assert len(model.predict([draw("level", np.random.default_rng(0))])) == 1
 
 
 def test_the_names_of_methods_are_those_of_the_library():
@@ -314,6 +357,12 @@ MISTAKES = {
     "unknown method": (["fit", "train", "-o", "m.inv", "--method", "deep"], "deep"),
     "unknown invariance": (["fit", "train", "-o", "m.inv", "--invariant-to", "tides"], "tides"),
     "budget for one method": (["fit", "train", "-o", "m.inv", "--method", "jungle", "--budget", "9"], "--budget"),
+    "trials for one method": (
+        ["fit", "train", "-o", "m.inv", "--method", "jungle", "--max-trials", "9"],
+        "--max-trials",
+    ),
+    "trials and a budget": (["fit", "train", "-o", "m.inv", "--max-trials", "9", "--budget", "9"], "Leave one out"),
+    "no trials": (["fit", "train", "-o", "m.inv", "--max-trials", "0"], "--max-trials"),
     "budget of nothing": (["fit", "train", "-o", "m.inv", "--budget", "0"], "--budget"),
     "budget that is no number": (["fit", "train", "-o", "m.inv", "--budget", "nan"], "budget"),
     "no model": (["predict", "missing.inv", "a.png"], "missing.inv"),

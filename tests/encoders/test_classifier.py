@@ -9,7 +9,7 @@ from invariance.encoders.finding import missing_packages
 from invariance.methods import Facts, ImageClassifier, compare, get_method
 from invariance.methods.comparison import PEERS
 from invariance.methods.decisions import Cause
-from invariance.methods.selection import _find_candidates
+from invariance.methods.selection import find_candidates
 from invariance.models import ModelError, load, save
 from tests.encoders import making
 
@@ -84,7 +84,7 @@ def test_without_the_extra_everything_else_works_and_it_is_said_once(colours, mo
         assert "pip install 'invariance[encoders]'" in get_method("encoder").missing()
         with pytest.raises(ValueError, match=r"method 'encoder' cannot be used: .*encoders"):
             ImageClassifier("encoder").fit(*colours)
-        candidates, left_out = _find_candidates(Facts(40, 2, 20, 3, 64, 64), None)
+        candidates, left_out = find_candidates(Facts(40, 2, 20, 3, 64, 64), None)
         assert {"jungle", "objects", "tradeoff"} <= {method.name for method in candidates}
         assert [out.method for out in left_out if out.cause == Cause.NOT_INSTALLED] == ["encoder", "photos"]
         assert sum("invariance[encoders]" in out.sentence for out in left_out) == 1

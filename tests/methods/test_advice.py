@@ -16,6 +16,7 @@ from invariance.methods.paired import (
     compare_paired,
     correct_for_many,
     lead_in_errors,
+    mean_gain,
     quadratic_losses,
 )
 from invariance.report import save_figure
@@ -191,6 +192,15 @@ def test_paired_comparison_counts_and_its_interval_holds_zero_where_nothing_diff
     clear = compare_paired(np.ones(20, bool), np.zeros(20, bool))
     assert clear.p == pytest.approx(2 * 0.5**20)
     assert clear.low > 0.5
+
+
+def test_a_mean_gain_has_the_error_of_the_interval_of_a_paired_difference():
+    ours, theirs = (np.random.default_rng(seed).random(50) < share for seed, share in ((0, 0.9), (1, 0.6)))
+    difference = compare_paired(ours, theirs)
+    mean, error = mean_gain(ours.astype(float) - theirs)
+    assert mean == pytest.approx((difference.low + difference.high) / 2)
+    assert 1.96 * error == pytest.approx((difference.high - difference.low) / 2, rel=1e-3)
+    assert mean_gain(np.zeros(3))[1] > 0
 
 
 def test_the_chance_of_a_lead_is_that_of_the_paired_t_test():

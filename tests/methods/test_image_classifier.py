@@ -1,7 +1,5 @@
 """Images of any sizes and kinds: what is known of them, how they are read, classified, and tried out."""
 
-import time
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -20,6 +18,7 @@ from invariance.methods import (
     read_images,
 )
 from invariance.methods.preparation import as_one_kind, as_squares, has_colour
+from invariance.methods.trial import draw_part, join_folds, judge_fold
 from invariance.models import load, save
 from invariance.transformations import Rotations, Shifts
 
@@ -258,14 +257,27 @@ def test_a_trial_judges_what_was_held_out():
     assert not hasattr(trial.classifier, "classes_")
 
 
-def test_after_the_deadline_no_fold_is_begun():
-    labels = np.arange(20) % 2
-    folds = draw_folds(labels, 5)
-    photos = [np.full((2, 2), label) for label in labels]
-    late = cross_validate("brightness", Brightness(), photos, labels, folds, deadline=time.monotonic() - 1)
-    np.testing.assert_array_equal(np.flatnonzero(late.is_judged), folds[0][1])
-    assert late.accuracy == 1
-    assert not late.is_right[folds[1][1]].any()
+def test_images_that_are_held_out_again_count_by_how_often_they_are_right():
+    photos = [np.full((2, 2), value) for value in (0.1, 0.2, 0.0, 0.9, 0.8, 0.7)]
+    labels = np.array(["dark"] * 3 + ["light"] * 3)
+    rest = np.arange(1, 6)
+    mistaken = np.array(["light", *labels[1:]])
+    right = judge_fold(Brightness(), photos, labels, (rest, np.array([0])))
+    wrong = right._replace(probabilities=right.probabilities[:, ::-1])
+    trial = join_folds("brightness", None, labels, [right, wrong, right])
+    assert trial.n_judged == 1
+    assert trial.accuracy == pytest.approx(2 / 3)
+    assert trial.is_right[0]
+    np.testing.assert_allclose(trial.probabilities[0], (2 * right.probabilities[0] + wrong.probabilities[0]) / 3)
+    assert join_folds("brightness", None, mistaken, [right, wrong, right]).accuracy == pytest.approx(1 / 3)
+
+
+def test_a_part_has_about_so_many_of_every_class_and_others_held_out():
+    labels = np.repeat([0, 1, 2], [900, 90, 4])
+    training, held = draw_part(labels, 100, 50, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.bincount(labels[training]), [91, 9, 2])
+    assert len(held) == 50
+    assert not set(training) & set(held)
 
 
 @pytest.fixture

@@ -28,17 +28,21 @@ from invariance.cli.options import (
     read_folder,
 )
 from invariance.cli.output import MODEL, OverwriteOption, claim_file
+from invariance.cli.racing import follow
 
 if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder, Selection, Trial
 
 AUTO = "auto"
-BUDGET = 300.0  # seconds
+BUDGET = 60.0  # seconds, as in `methods.selection`
+MIN_RACE_SHARE = 0.5  # of the budget is for the race, however long reading took
 EXAMPLES = """Examples:
 
   invariance fit leaves/ -o leaves.inv
 
   invariance fit leaves/ -o leaves.inv --invariant-to rotations:8 --budget 600
+
+  invariance fit leaves/ -o leaves.inv --max-trials 40 --seed 1
 
   invariance fit digits/ -o digits.inv --method auto --cross-validate
 
@@ -67,8 +71,16 @@ def run(
         float | None,
         typer.Option(
             min=1,
-            help=f"Time in seconds to select and fit a method with --method auto; a faster machine tries more methods. "
+            help=f"Time in seconds to read, select and fit with --method auto; a faster machine tries more. "
             f"Default: {BUDGET:g}.",
+        ),
+    ] = None,
+    max_trials: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Trials of --method auto, each of one method on one part of the images, instead of a --budget: "
+            "the same seed then selects the same method on every machine.",
         ),
     ] = None,
     cross_validate: Annotated[
@@ -81,19 +93,21 @@ def run(
     scale: FitScaleOption = Scale.DTYPE,
     strict: StrictOption = False,
     as_json: JsonOption = False,
+    events: Annotated[
+        bool,
+        typer.Option("--events", help="Print a line of JSON for every trial and model; the last is that of --json."),
+    ] = False,
     jobs: JobsOption = -1,
     seed: SeedOption = 0,
 ) -> None:
     """Learn to classify images from a folder with one sub-folder per class."""
     path = claim_file(output, MODEL, overwrite, [folder])
-    if budget is not None and method != AUTO:
-        raise ValueError(f"--budget is for --method {AUTO}; got --method {method}. Leave one of them out.")
+    _check_limits(str(method), budget, max_trials)
     phi = parse_invariance(invariant_to)
 
     network = find_encoder(encoder, embed_encoder)
 
-    from invariance.images import rescale
-    from invariance.methods import ImageClassifier, select_method
+    from invariance.methods import ImageClassifier, race_methods
     from invariance.models import save
 
     started = time.perf_counter()
@@ -101,35 +115,41 @@ def run(
     if method != AUTO:
         ImageClassifier(str(method), phi).plan().check(str(method))
     data = read_folder(folder, strict)
-    if scale != Scale.DTYPE:  # the methods that are compared see the images as the classifier scales them
-        data = data._replace(images=[rescale(image, str(scale)) for image in data.images])
     if method == AUTO:
-        selection = select_method(data.images, data.labels, phi, budget or BUDGET, seed, encoder=network)
-        classifier = selection.classifier.set_params(max_side=data.max_side, scale=str(scale))
+        whole = budget or BUDGET
+        left = max(whole - (time.perf_counter() - started), MIN_RACE_SHARE * whole)
+        race = race_methods(
+            data.images, data.labels, phi, left, seed, None, network, max_trials, data.max_side, str(scale)
+        )
+        selection = follow(race, path, events)
+        classifier, fit_seconds = selection.classifier, selection.fit_seconds
     else:
         classifier = ImageClassifier(
             str(method), phi, data.max_side, random_state=seed, scale=str(scale), encoder=network
         )
-    trial, n_learned = _own_trial(selection)
+        begun = time.perf_counter()
+        classifier.fit(data.images, data.labels)
+        fit_seconds = time.perf_counter() - begun
+        save(classifier, path)
+    trial, n_learned = (None, None) if selection is None else (selection.trial, selection.n_learned)
     if cross_validate:
         trial, n_learned = _cross_validate(classifier, data, seed), None
-    begun = time.perf_counter()
-    classifier.fit(data.images, data.labels)
-    fit_seconds = time.perf_counter() - begun
-    save(classifier, path)
     seconds = {"fit": fit_seconds, "total": time.perf_counter() - started}
-    if as_json:
-        say(json.dumps(_as_dict(classifier, selection, trial, data, path, seconds), indent=2))
+    found = _as_dict(classifier, selection, trial, data, path, seconds)
+    if events:
+        say(json.dumps({"event": "done", **found}))
+    elif as_json:
+        say(json.dumps(found, indent=2))
     else:
         _print(classifier, selection, (trial, n_learned), data, path, seconds)
 
 
-def _own_trial(selection: "Selection | None") -> "tuple[Trial | None, int | None]":
-    """The trial of the selected method, and the number of images that it was trained on there."""
-    if selection is None:
-        return None, None
-    trial = next((trial for trial in selection.trials if trial.name == selection.method), None)
-    return trial, selection.n_learned
+def _check_limits(method: str, budget: float | None, max_trials: int | None) -> None:
+    for option, value in {"--budget": budget, "--max-trials": max_trials}.items():
+        if value is not None and method != AUTO:
+            raise ValueError(f"{option} is for --method {AUTO}; got --method {method}. Leave one of them out.")
+    if budget is not None and max_trials is not None:
+        raise ValueError(f"--max-trials takes the place of --budget; got {max_trials} and {budget:g}. Leave one out.")
 
 
 def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", seed: int) -> "Trial":
@@ -175,7 +195,7 @@ def _print_entry(name: str, text: str) -> None:
 def _accuracy(classifier: "ImageClassifier", trial: "Trial | None", n_learned: int | None) -> str:
     if trial is None:
         return "not measured. --cross-validate estimates it; `invariance evaluate` measures it on other images."
-    low, high = _interval(trial)
+    low, high = trial.interval
     n_images = classifier.facts_.n_images
     is_of_fewer = n_learned is not None and 2 * n_learned < n_images
     from_fewer = f", when trained on {n_learned} images instead of {n_images}" if is_of_fewer else ""
@@ -183,12 +203,6 @@ def _accuracy(classifier: "ImageClassifier", trial: "Trial | None", n_learned: i
         f"about {trial.accuracy:.1%}, of {trial.n_judged} held-out images "
         f"(95 % interval {low:.1%} to {high:.1%}){from_fewer}."
     )
-
-
-def _interval(trial: "Trial") -> tuple[float, float]:
-    from invariance.methods.evaluation import share_interval
-
-    return share_interval(int(trial.is_right.sum()), trial.n_judged)
 
 
 def _as_dict(
@@ -199,29 +213,16 @@ def _as_dict(
     path: Path,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
-    left_out = [] if selection is None else selection.left_out
+    chosen = {"reason": "It was requested.", "tried": [], "left_out": {}} if selection is None else selection.as_json()
     return {
         "model": str(path.resolve()),
         "method": classifier.method_name,
         "plan": [part.as_json() for part in classifier.plan().parts],
-        "reason": "It was requested." if selection is None else selection.reason,
+        **chosen,
         "facts": classifier.facts_._asdict(),
         "n_learned": classifier.n_learned_,
         "classes": [str(name) for name in classifier.classes_],
         "skipped": list_skipped(data.skipped),
-        "held_out": None if trial is None else _trial_as_dict(trial),
-        "tried": [] if selection is None else [_trial_as_dict(other) for other in selection.trials],
-        "left_out": {out.method: {"cause": out.cause.name.lower(), "reason": out.sentence} for out in left_out},
+        "held_out": None if trial is None else trial.as_json(),
         "seconds": seconds,
-    }
-
-
-def _trial_as_dict(trial: "Trial") -> dict[str, Any]:
-    return {
-        "method": trial.name,
-        "accuracy": trial.accuracy,
-        "interval": list(_interval(trial)),
-        "n_images": trial.n_judged,
-        "fit_seconds": trial.fit_seconds,
-        "seconds_per_image": trial.image_seconds,
     }

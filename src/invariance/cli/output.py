@@ -92,6 +92,8 @@ FIGURE = Kind("figure", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), _is_figure)
 
 # The files that the running command has claimed, with what was there before.
 _claimed: dict[Path, tuple[int, int] | None] = {}
+# What the written files are, where there is more to say than that they are complete.
+_described: dict[Path, str] = {}
 # The results that are made in blocks, over several runs if need be: what is finished is kept.
 _kept: list[Path] = []
 
@@ -184,6 +186,11 @@ def keep_blocks(path: Path) -> None:
     _kept.append(path)
 
 
+def describe_written(path: Path, what: str) -> None:
+    """Note what a claimed file that was written is, in a clause, in case the command is interrupted."""
+    _described[path] = what
+
+
 def forget_kept_blocks() -> None:
     """Note that results that were made in blocks are complete."""
     _kept.clear()
@@ -192,6 +199,7 @@ def forget_kept_blocks() -> None:
 def forget_claims() -> None:
     """Begin a command."""
     _claimed.clear()
+    _described.clear()
     forget_kept_blocks()
 
 
@@ -204,7 +212,8 @@ def describe_kept() -> str:
         existed = [path for path, before in _claimed.items() if before is not None]
         return f"nothing was written, '{existed[0]}' is as before." if existed else "nothing was written."
     if len(_claimed) == 1:
-        return f"'{written[0]}' was written and is complete."
+        what = f": {_described[written[0]]}" if written[0] in _described else ""
+        return f"'{written[0]}' was written and is complete{what}."
     return f"{len(written)} of {len(_claimed)} files were written and are complete, the last is '{written[-1]}'."
 
 

@@ -3,6 +3,8 @@ from .classifier import ImageClassifier as ImageClassifier
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .decisions import Selection as Selection
+from .decisions import Stage as Stage
+from .decisions import Step as Step
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .exhibits import Drawing as Drawing
@@ -26,6 +28,7 @@ from .registry import get_method as get_method
 from .registry import get_methods as get_methods
 from .registry import method_names as method_names
 from .registry import register as register
+from .selection import race_methods as race_methods
 from .selection import select_method as select_method
 from .trial import Trial as Trial
 from .trial import cross_validate as cross_validate

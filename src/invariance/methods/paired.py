@@ -48,6 +48,16 @@ def compare_paired(is_right: np.ndarray, is_other_right: np.ndarray) -> Differen
     return Difference((n_gained - n_lost) / n, float(low), float(high), p, n_gained, n_lost)
 
 
+def mean_gain(gains: np.ndarray) -> tuple[float, float]:
+    """Return the mean of gains (n,) between -1 and 1 on the same images, and its standard error.
+
+    Half an image is added to each of the four cells, as in `compare_paired`: the error is never 0.
+    """
+    n = len(gains) + 2
+    mean = float(gains.sum()) / n
+    return mean, float(np.sqrt(((np.square(gains).sum() + 1) / n - mean**2) / n))
+
+
 def quadratic_losses(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the squared distances (n,) of probabilities (n, K) from certainty of the true classes (n,), 0 to 2."""
     return ((probabilities - np.eye(probabilities.shape[1])[codes]) ** 2).sum(axis=1)

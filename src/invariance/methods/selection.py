@@ -1,42 +1,51 @@
-"""Select a method for a set of images by cross-validation, within a budget of seconds."""
+"""Select a method for a set of images by a race, and fit it, within a budget of seconds or a number of trials."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from invariance._core.checks import check_number
+from invariance._core.checks import check_count, check_number
+from invariance._core.progress import track
+from invariance._core.randomness import make_rng
 from invariance.encoders import OnnxEncoder
 from invariance.images import encode_labels
-from invariance.methods.contest import N_FOLDS, TIMES_MORE, Contest
-from invariance.methods.decisions import Cause, LeftOut, Selection
+from invariance.methods.classifier import ImageClassifier
+from invariance.methods.decisions import Cause, LeftOut, Selection, Step
+from invariance.methods.heats import draw_heats
+from invariance.methods.limits import Budget, MaxTrials
 from invariance.methods.method import Method
-from invariance.methods.preparation import Facts, learn_facts
+from invariance.methods.preparation import MAX_SIDE, Facts, learn_facts
+from invariance.methods.race import Race, Runner
 from invariance.methods.registry import get_methods
-from invariance.methods.trial import draw_folds
+from invariance.methods.trial import MIN_PER_CLASS
 from invariance.transformations import TransformationSet
 
-N_FIRST = 40  # images of the first round, mostly to see how long methods take
+BUDGET = 60.0  # seconds: an answer in a minute
 
 
 def select_method(
     images: Sequence[np.ndarray],
     labels: Any,
     transformations: TransformationSet | None = None,
-    budget: float = 300.0,
+    budget: float = BUDGET,
     random_state: int = 0,
     n_jobs: int | None = None,
     encoder: OnnxEncoder | None = None,
+    max_trials: int | None = None,
+    max_side: int | None = MAX_SIDE,
+    scale: str = "dtype",
 ) -> Selection:
-    """Select a method for images, so that fitting it ends within the budget.
+    """Select a method for images by a race, and fit it.
 
-    Methods are tried in rounds of 40, 240, 1440, ... images and finally all. A method goes on if it is not clearly
-    worse than the best and if trying and fitting it are expected to fit into the rest of the budget; if it is alone, it
-    goes straight to the last round, where it meets the methods that combine others. Of those of the last round, the
-    most accurate is chosen; of those within one standard error of it (of the difference, on the same images), the
+    All methods are tried on the same held-out images: first with 40 training images (or 4 per class), then with 240,
+    1440, ..., and at last on five folds of all images, which are drawn again where images are few. After every fold,
+    methods that are clearly worse than the leader on the same images are dropped, and so is what cannot be tried and
+    fitted in the time left. At the end the most accurate is chosen; of those within a quarter of a per cent, the
     fastest to classify.
 
-    What is tried depends on the speed of the machine, so the same seed may select another method elsewhere.
+    What is tried within a budget depends on the speed of the machine. With `max_trials` no decision does: the same seed
+    selects the same method on every machine, and of equals the first in the order of trying.
 
     Parameters
     ----------
@@ -44,35 +53,81 @@ def select_method(
     labels : array-like of shape (n,)
     transformations : TransformationSet or None, default=None
         Φ; methods that refuse a part of it are left out.
-    budget : float, default=300
-        Seconds.
+    budget : float, default=60
+        Seconds to select and fit a method; fitting one that is far ahead may take a quarter more.
     random_state : int, default=0
     n_jobs : int or None, default=None
     encoder : OnnxEncoder or None, default=None
         The pretrained network of methods that take one; None is the default one.
+    max_trials : int or None, default=None
+        How often a method is fitted to some of the images and judged on others, instead of a budget.
+    max_side : int or None, default=320
+    scale : {"dtype", "image", "percentile"}, default="dtype"
+        As for `ImageClassifier`.
 
     Returns
     -------
     selection : Selection
+        With a fitted classifier.
+    """
+    race = race_methods(
+        images, labels, transformations, budget, random_state, n_jobs, encoder, max_trials, max_side, scale
+    )
+    *_, selection = (event for event in track(race, "selecting a method") if isinstance(event, Selection))
+    return selection
+
+
+def race_methods(
+    images: Sequence[np.ndarray],
+    labels: Any,
+    transformations: TransformationSet | None = None,
+    budget: float = BUDGET,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    encoder: OnnxEncoder | None = None,
+    max_trials: int | None = None,
+    max_side: int | None = MAX_SIDE,
+    scale: str = "dtype",
+) -> Iterator[Step | Selection]:
+    """Select a method as `select_method` does, step by step.
+
+    A first model is fitted after the first trial, with fewer images where all would take long.
+
+    Parameters
+    ----------
+    images, labels, transformations, budget, random_state, n_jobs, encoder, max_trials, max_side, scale
+        As for `select_method`.
+
+    Yields
+    ------
+    event : Step or Selection
+        A step before it is begun; a selection, with a fitted classifier, whenever there is a better model. The last
+        event is the final selection.
     """
     check_number("budget", budget, 0)
+    if max_trials is not None:
+        check_count("max_trials", max_trials)
+    limit = Budget(budget) if max_trials is None else MaxTrials(max_trials)
     _, codes = encode_labels(labels, len(images))
     facts = learn_facts(images, codes)
-    candidates, left_out = _find_candidates(facts, transformations)
+    candidates, left_out = find_candidates(facts, transformations)
     if not candidates:
         raise ValueError(f"no method is suitable: {'; '.join(f'{out.method}: {out.detail}' for out in left_out)}")
-    contest = Contest(images, labels, candidates, left_out, budget, (transformations, random_state, n_jobs, encoder))
-    if np.bincount(codes).max() < 3:
-        return contest.end_untried()
-    for size in _round_sizes(facts):
-        if contest.is_settled and size < len(images):
-            continue
-        if not contest.hold_round(draw_folds(labels, N_FOLDS, size, random_state), is_last=size == len(images)):
-            break
-    return contest.end()
+    runners = [
+        Runner(
+            method,
+            ImageClassifier(method.name, transformations, max_side, n_jobs, random_state, scale, encoder),
+            len(images),
+        )
+        for method in candidates
+    ]
+    race = Race(images, labels, runners, left_out, limit, make_rng(random_state))
+    if np.bincount(codes).max() <= MIN_PER_CLASS:
+        return race.run_untried()
+    return race.run(draw_heats(labels, random_state))
 
 
-def _find_candidates(facts: Facts, phi: TransformationSet | None) -> tuple[list[Method], list[LeftOut]]:
+def find_candidates(facts: Facts, phi: TransformationSet | None) -> tuple[list[Method], list[LeftOut]]:
     """Return the methods that suit the images, in the order to try them, and why others do not."""
     candidates: list[Method] = []
     left_out = []
@@ -89,12 +144,3 @@ def _find_candidates(facts: Facts, phi: TransformationSet | None) -> tuple[list[
             except ValueError as error:
                 left_out.append(LeftOut(method.name, Cause.REFUSES, str(error)))
     return candidates, left_out
-
-
-def _round_sizes(facts: Facts) -> list[int]:
-    """Numbers of images in the rounds; the last has all."""
-    sizes, size = [], max(N_FIRST, 4 * facts.n_classes)
-    while 1.5 * size < facts.n_images:
-        sizes.append(size)
-        size *= TIMES_MORE
-    return [*sizes, facts.n_images]

@@ -1,8 +1,8 @@
-"""How a classifier does on images that it was not trained on, and how long it will take on more of them."""
+"""How a classifier does on images that it was not trained on."""
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,10 +12,11 @@ from sklearn.model_selection import StratifiedKFold
 from invariance._core.keeping import saved_seconds
 from invariance._core.parallel import one_blas_thread
 from invariance.images import encode_labels
+from invariance.methods.evaluation import share_interval
 
+T = TypeVar("T")
 Fold = tuple[np.ndarray, np.ndarray]
 MIN_PER_CLASS = 2  # images of every class that most methods need for training
-MIN_GROWING_SHARE = 0.5  # of a measured time is assumed to grow with the number of images
 
 
 class Trial(NamedTuple):
@@ -27,9 +28,9 @@ class Trial(NamedTuple):
     classifier : estimator
         Not fitted.
     probabilities : ndarray of shape (n, n_classes)
-        Zeros for images that were not judged.
-    is_right, is_judged : ndarray of shape (n,), bool
-        Whether the prediction is right; whether there is one.
+        Zeros for images that were not judged, means where folds were repeated.
+    n_correct, n_judgements : ndarray of shape (n,), int
+        How often an image was held out and classified correctly, and how often it was held out.
     fit_seconds : float
         Of the fastest fold: the first one also loads compiled code.
     image_seconds : float
@@ -39,10 +40,25 @@ class Trial(NamedTuple):
     name: str
     classifier: Any
     probabilities: np.ndarray
-    is_right: np.ndarray
-    is_judged: np.ndarray
+    n_correct: np.ndarray
+    n_judgements: np.ndarray
     fit_seconds: float
     image_seconds: float
+
+    @property
+    def is_judged(self) -> np.ndarray:
+        """Whether an image was held out (n,)."""
+        return self.n_judgements > 0
+
+    @property
+    def is_right(self) -> np.ndarray:
+        """Whether an image was classified correctly (n,), most of the times where folds were repeated."""
+        return 2 * self.n_correct > self.n_judgements
+
+    @property
+    def shares_right(self) -> np.ndarray:
+        """How often an image was classified correctly (n,), as a share; 0 if it was not judged."""
+        return self.n_correct / np.maximum(self.n_judgements, 1)
 
     @property
     def n_judged(self) -> int:
@@ -52,12 +68,28 @@ class Trial(NamedTuple):
     @property
     def accuracy(self) -> float:
         """Share of the judged images that are classified correctly."""
-        return float(self.is_right[self.is_judged].mean())
+        return float(self.shares_right[self.is_judged].mean())
 
     @property
     def error_of_accuracy(self) -> float:
         """Standard error of the accuracy."""
         return float(np.sqrt(max(self.accuracy * (1 - self.accuracy), 1 / self.n_judged) / self.n_judged))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the accuracy."""
+        return share_interval(round(self.accuracy * self.n_judged), self.n_judged)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of the trial."""
+        return {
+            "method": self.name,
+            "accuracy": self.accuracy,
+            "interval": list(self.interval),
+            "n_images": self.n_judged,
+            "fit_seconds": self.fit_seconds,
+            "seconds_per_image": self.image_seconds,
+        }
 
 
 def draw_folds(labels: Any, n_folds: int = 5, max_images: int | None = None, seed: int = 0) -> list[Fold]:
@@ -90,13 +122,30 @@ def draw_folds(labels: Any, n_folds: int = 5, max_images: int | None = None, see
     return [(np.setdiff1d(rows, large[held]), large[held]) for _, held in folds]
 
 
+def draw_part(labels: Any, n_training: int, n_held: int, rng: np.random.Generator) -> Fold:
+    """Return about `n_training` rows, of every class its share but at least two, and at most `n_held` others.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+    n_training, n_held : int
+    rng : numpy.random.Generator
+    """
+    _, codes = encode_labels(labels)
+    order = rng.permutation(len(codes))
+    share = n_training / len(codes)
+    by_class = [order[codes[order] == code] for code in range(int(codes.max()) + 1)]
+    training = np.concatenate([rows[: max(MIN_PER_CLASS, round(share * len(rows)))] for rows in by_class])
+    others = order[~np.isin(order, training)]
+    return np.sort(training), np.sort(others[:n_held])
+
+
 def cross_validate(
     name: str,
     classifier: Any,
     images: Sequence[np.ndarray],
     labels: Any,
     folds: Iterable[Fold],
-    deadline: float | None = None,
 ) -> Trial:
     """Fit a classifier without each fold and predict the fold.
 
@@ -107,15 +156,8 @@ def cross_validate(
     images : sequence of ndarray
     labels : array-like of shape (n,)
     folds : iterable of (training rows, held-out rows)
-    deadline : float or None
-        No fold but the first is started after this value of `time.monotonic()`.
     """
-    judged: list[Judged] = []
-    for fold in folds:
-        if judged and deadline is not None and time.monotonic() > deadline:
-            break
-        judged.append(judge_fold(classifier, images, labels, fold))
-    return join_folds(name, classifier, labels, judged)
+    return join_folds(name, classifier, labels, [judge_fold(classifier, images, labels, fold) for fold in folds])
 
 
 class Judged(NamedTuple):
@@ -127,12 +169,16 @@ class Judged(NamedTuple):
         The rows that were held out.
     probabilities : ndarray of shape (m, n_classes)
     fit_seconds, predict_seconds : float
+    fit_saved, predict_saved : float, default=0
+        Seconds that were not spent because features of images were kept.
     """
 
     held: np.ndarray
     probabilities: np.ndarray
     fit_seconds: float
     predict_seconds: float
+    fit_saved: float = 0.0
+    predict_saved: float = 0.0
 
 
 def judge_fold(classifier: Any, images: Sequence[np.ndarray], labels: Any, fold: Fold) -> Judged:
@@ -143,28 +189,33 @@ def judge_fold(classifier: Any, images: Sequence[np.ndarray], labels: Any, fold:
     classes, codes = encode_labels(labels, len(images))
     training, held = fold
     with one_blas_thread():
-        started = time.perf_counter()
-        fitted = clone(classifier).fit([images[row] for row in training], classes[codes[training]])
-        fit_seconds = time.perf_counter() - started
-        started = time.perf_counter()
-        kept = saved_seconds()
-        probabilities = fitted.predict_proba([images[row] for row in held])
-        saved = (saved_seconds() - kept) / effective_n_jobs(None)
-        return Judged(held, probabilities, fit_seconds, time.perf_counter() - started + saved)
+        fitted, fit_seconds, fit_saved = _timed(
+            lambda: clone(classifier).fit([images[row] for row in training], classes[codes[training]])
+        )
+        probabilities, seconds, saved = _timed(lambda: fitted.predict_proba([images[row] for row in held]))
+    return Judged(held, probabilities, fit_seconds, seconds, fit_saved, saved)
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float, float]:
+    """Return a result, the seconds that it took, and those that kept features saved."""
+    started, kept = time.perf_counter(), saved_seconds()
+    result = work()
+    return result, time.perf_counter() - started, (saved_seconds() - kept) / effective_n_jobs(None)
 
 
 def join_folds(name: str, classifier: Any, labels: Any, judged: Sequence[Judged]) -> Trial:
     """Return the trial of a classifier from its folds, at least one."""
     classes, codes = encode_labels(labels)
     probabilities = np.zeros((len(codes), len(classes)))
-    is_judged = np.zeros(len(codes), bool)
+    n_correct, n_judgements = np.zeros((2, len(codes)), int)
     for fold in judged:
-        probabilities[fold.held] = fold.probabilities
-        is_judged[fold.held] = True
-    is_right = is_judged & (probabilities.argmax(axis=1) == codes)
-    image_seconds = sum(fold.predict_seconds for fold in judged) / max(1, int(is_judged.sum()))
+        probabilities[fold.held] += fold.probabilities
+        n_correct[fold.held] += fold.probabilities.argmax(axis=1) == codes[fold.held]
+        n_judgements[fold.held] += 1
+    probabilities /= np.maximum(n_judgements, 1)[:, None]
+    image_seconds = sum(fold.predict_seconds + fold.predict_saved for fold in judged) / n_judgements.sum()
     fit_seconds = min(fold.fit_seconds for fold in judged)
-    return Trial(name, classifier, probabilities, is_right, is_judged, fit_seconds, image_seconds)
+    return Trial(name, classifier, probabilities, n_correct, n_judgements, fit_seconds, image_seconds)
 
 
 def _draw_stratified(codes: np.ndarray, max_images: int, rng: np.random.Generator) -> np.ndarray:
@@ -172,46 +223,3 @@ def _draw_stratified(codes: np.ndarray, max_images: int, rng: np.random.Generato
     share = max_images / len(codes)
     rows = [rng.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
     return np.sort(np.concatenate([some[: max(MIN_PER_CLASS + 1, round(share * len(some)))] for some in rows]))
-
-
-class Timing(NamedTuple):
-    """Seconds to fit `n_images`, and to classify one image afterwards."""
-
-    n_images: int
-    fit_seconds: float
-    image_seconds: float
-
-
-class Forecast:
-    """Expected seconds of a method whose time to fit grows as a power of the number of images.
-
-    Parameters
-    ----------
-    growth : int
-        The power.
-    startup : float, default=0
-        Share of the first timing that does not depend on the number of images.
-    """
-
-    def __init__(self, growth: int, startup: float = 0.0):
-        self.growth = growth
-        self.startup = startup
-        self.timings: list[Timing] = []
-
-    def fit(self, n_images: int) -> float:
-        """Return the seconds to fit: a + b n^growth through the last two timings, or proportional after the startup."""
-        last = self.timings[-1]
-        ratio = n_images / last.n_images
-        if len(self.timings) == 1:
-            return last.fit_seconds * (self.startup + (1 - self.startup) * ratio)
-        before = self.timings[-2]
-        growing = (last.fit_seconds - before.fit_seconds) / (1 - (before.n_images / last.n_images) ** self.growth)
-        growing = min(max(growing, MIN_GROWING_SHARE * last.fit_seconds), last.fit_seconds)
-        return last.fit_seconds - growing + growing * ratio**self.growth
-
-    def fold(self, fold: Fold) -> float:
-        """Return the seconds to fit the training rows of a fold and classify those held out."""
-        training, held = fold
-        last = self.timings[-1]
-        image_seconds = last.image_seconds * (len(training) / last.n_images) ** (self.growth - 1)
-        return self.fit(len(training)) + image_seconds * len(held)

@@ -10,7 +10,7 @@ import numpy as np
 
 from invariance._core.files import atomic_path
 from invariance.images import ImageError
-from invariance.methods import advise, cross_validate, draw_folds, select_method
+from invariance.methods import Step, advise, cross_validate, draw_folds, race_methods
 from invariance.methods.trial import MIN_PER_CLASS, Trial
 from invariance.studio.exports import claim_path, command_line, digest, exports_folder, link_file, unique_stems
 from invariance.studio.images import ImageSession, Prediction, Trained, find_class_folders, parse_phi
@@ -46,12 +46,14 @@ def train(session: ImageSession, fields: dict[str, Any], progress: Progress, can
     names = _class_names(session)
     y = np.array([names[number] for number in labels.values()])
     watched = _Watched(images, cancelled)
-    selection = select_method(watched, y, phi, budget, SEED)
-    classifier = selection.classifier.set_params(max_side=session.max_side)
-    _check(cancelled)
+    for event in race_methods(watched, y, phi, budget, SEED, max_side=session.max_side):
+        _check(cancelled)
+        if isinstance(event, Step):
+            progress(None, event.sentence)
+        else:
+            selection = event
+    classifier = selection.classifier
     trial = _held_out(selection.trials, classifier, watched, y, progress)
-    progress(None, f"Fitting '{selection.method}' to {len(images)} images")
-    classifier.fit(images, y)
     _check(cancelled)
     number_of = {name: number for number, name in names.items()}
     predictions = {}

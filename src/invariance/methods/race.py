@@ -1,0 +1,458 @@
+"""A race of methods: all are tried on the same held-out images, losers are dropped, and leaders are fitted."""
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from invariance.methods.classifier import ImageClassifier
+from invariance.methods.decisions import Basis, Cause, LeftOut, Selection, Stage, Step
+from invariance.methods.forecast import Forecast, Timing
+from invariance.methods.heats import TIMES_MORE, Heat
+from invariance.methods.limits import Limit
+from invariance.methods.method import Method
+from invariance.methods.paired import mean_gain
+from invariance.methods.trial import Judged, Trial, draw_part, join_folds, judge_fold
+
+# Shares of the budget. The first model of 60 s is fitted in about 6 s, so that it is there after 10 to 15 s.
+FIRST_FIT_SHARE = 0.1
+LATE_SHARE = 0.5  # after which no method is tried for the first time: half of the time is for trials on more images
+OVERRUN_SHARE = 0.25  # by which fitting a method far ahead may end later
+REFIT_SHARE = 0.15  # of the time left that is spent on fitting a better method before the race is over
+# Standard errors by which a method is clearly worse: on the first rung, which is small, and after it.
+N_ERRORS_FIRST, N_ERRORS = 3.0, 2.0
+ENOUGH_JUDGED = 100  # images: the accuracy of a method that has no rival left is known to some per cent
+INDIFFERENT = 0.0025  # difference in accuracy below which speed decides: two images of 1,000
+
+
+class Runner:
+    """A method in a race: its trials on the last rung that it was on, and how long it takes.
+
+    Parameters
+    ----------
+    method : Method
+    classifier : ImageClassifier
+    n_images : int
+    """
+
+    def __init__(self, method: Method, classifier: ImageClassifier, n_images: int):
+        self.method, self.classifier = method, classifier
+        self.forecast = Forecast(method.growth, method.startup)
+        self.rung, self.n_learned = -1, 0
+        self._trial: Trial | None = None
+        self._judged: list[Judged] = []
+        self._is_described = np.zeros(n_images, bool)
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+        return self.method.name
+
+    @property
+    def trial(self) -> Trial:
+        """Its predictions on its rung; only after `run`."""
+        assert self._trial is not None
+        return self._trial
+
+    @property
+    def last_trial(self) -> Trial | None:
+        """Its predictions, or None before `run`."""
+        return self._trial
+
+    def run(self, images: Sequence[np.ndarray], labels: Any, heat: Heat) -> None:
+        """Try the method on a fold."""
+        training, held = heat.fold
+        judged = judge_fold(self.classifier, images, labels, heat.fold)
+        self._judged = [*(self._judged if heat.rung == self.rung else ()), judged]
+        self._trial = join_folds(self.name, self.classifier, labels, self._judged)
+        self.rung, self.n_learned = heat.rung, len(training)
+        described = max(judged.fit_saved / len(training), judged.predict_saved / len(held))
+        self.forecast.note(Timing(len(training), judged.fit_seconds, judged.predict_seconds / len(held), described))
+        self._is_described[np.concatenate(heat.fold)] = True
+
+    def fit(self, images: Sequence[np.ndarray], labels: Any, rows: np.ndarray) -> "Model":
+        """Return a model of some rows."""
+        started = time.perf_counter()
+        given = images if len(rows) == len(images) else [images[row] for row in rows]
+        fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
+        seconds = time.perf_counter() - started
+        if self.forecast.timings:
+            self.forecast.note_fit(len(rows), seconds)
+        self._is_described[rows] = True
+        return Model(self, fitted, len(rows), seconds)
+
+    def seconds_of_fold(self, heat: Heat) -> float:
+        """Expected seconds of a heat; only after `run`."""
+        training, held = heat.fold
+        return self.forecast.fold(len(training), len(held), self._count_new(np.concatenate(heat.fold)))
+
+    def seconds_of_fit(self, n_images: int) -> float:
+        """Expected seconds of fitting so many images; 0 where they are not known."""
+        if not self.is_known(n_images):
+            return 0.0
+        share = n_images / len(self._is_described)
+        return self.forecast.fit(n_images, round(share * int((~self._is_described).sum())))
+
+    def is_known(self, n_images: int) -> bool:
+        """Whether fitting so many images can be forecast: one trial on few, or a growth not yet seen, says too little."""
+        timings = self.forecast.timings
+        if len(timings) == 1:
+            is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
+            return is_measured or n_images <= 2 * TIMES_MORE * timings[0].n_images
+        return bool(timings)
+
+    def _count_new(self, rows: np.ndarray) -> int:
+        return int((~self._is_described[rows]).sum())
+
+
+class Model(NamedTuple):
+    """A fitted classifier of a runner: to how many images, and in how many seconds."""
+
+    runner: Runner
+    classifier: ImageClassifier
+    n_fitted: int
+    seconds: float
+
+
+class Choice(NamedTuple):
+    """The runner to fit, on what basis, those ahead of it that would take too long, and the expected overrun."""
+
+    runner: Runner
+    basis: Basis
+    slower: dict[str, float]
+    overrun: float = 0.0
+
+
+class Race:
+    """What was tried, which methods are left, and the model that is there.
+
+    Parameters
+    ----------
+    images : sequence of ndarray
+    labels : array-like of shape (n,)
+    runners : list of Runner
+        In the order of trying.
+    left_out : iterable of LeftOut
+        Methods that do not take part.
+    limit : Limit
+    rng : numpy.random.Generator
+        Draws the images of a first model where there is no time for all.
+    """
+
+    def __init__(
+        self,
+        images: Sequence[np.ndarray],
+        labels: Any,
+        runners: list[Runner],
+        left_out: Iterable[LeftOut],
+        limit: Limit,
+        rng: np.random.Generator,
+    ):
+        self.images, self.labels, self.limit, self.rng = images, labels, limit, rng
+        self.runners = runners
+        self.contenders = [runner for runner in runners if not runner.method.combines]
+        self.combining = [runner for runner in runners if runner.method.combines]
+        self.left_out = {out.method: out for out in left_out}
+        self.model: Model | None = None
+        self.n_trials = 0
+
+    def run(self, heats: Iterable[Heat]) -> Iterator[Step | Selection]:
+        """Yield what is tried, and a selection whenever a better model was fitted; the last one is the result."""
+        for heat in heats:
+            if self._is_over(heat):
+                break
+            if not self._is_settled(heat):
+                yield from self._hold(heat)
+        yield from self._finish()
+
+    def run_untried(self) -> Iterator[Step | Selection]:
+        """Fit the first method that can be fitted, where no class has three images, so that none can be held out."""
+        for runner in list(self.runners):
+            yield from self._fit(runner, Choice(runner, Basis.UNTRIED, {}))
+            if self.model is not None:
+                return
+        self._give_up()
+
+    # -- heats
+
+    def _is_over(self, heat: Heat) -> bool:
+        """Whether the race ends: nothing is left to try, or no time for the leader to run again."""
+        if heat.starts_rung:
+            self._drop_slow()
+        if self.limit.is_reached() or not (self.contenders or self.combining):
+            return True
+        ranked = self._ranked()
+        return bool(ranked) and self._too_slow(ranked[0], heat) is not None
+
+    def _is_settled(self, heat: Heat) -> bool:
+        """Whether this heat would tell nothing: one method is left, or the leader makes no mistakes."""
+        ranked = self._ranked()
+        if not ranked or (heat.starts_rung and heat.is_full and self.combining):
+            return False
+        leader = ranked[0].trial
+        is_known = leader.n_judged >= min(ENOUGH_JUDGED, len(self.images) // 2)
+        if len(self.contenders) == 1:
+            return not heat.starts_rung and (is_known or not heat.is_full)
+        return leader.accuracy == 1 and leader.n_judged >= ENOUGH_JUDGED
+
+    def _hold(self, heat: Heat) -> Iterator[Step | Selection]:
+        """Try all contenders on a fold, the best so far first; drop losers; fit the leader if that takes little."""
+        ranked = self._ranked()
+        order = [*ranked, *(runner for runner in self.contenders if runner not in ranked)]
+        if heat.is_full and heat.starts_rung:
+            order += self.combining
+            self.contenders += self.combining
+            self.combining = []
+        for runner in order:
+            if self.limit.is_reached():
+                break
+            objection = self._objection(runner, heat)
+            if objection is not None:
+                if runner.rung != heat.rung:
+                    self._leave_out(runner, *objection)
+                continue
+            yield self._step(Stage.TRYING, runner, len(heat.fold[0]))
+            if self._try(runner, heat) and self.model is None:
+                yield from self._fit(runner, rows=self._rows_for(runner, self.limit.seconds(FIRST_FIT_SHARE)))
+        self._drop_worse(heat)
+        if self._is_worth_fitting():
+            yield from self._fit(self._ranked()[0])
+
+    def _try(self, runner: Runner, heat: Heat) -> bool:
+        """Return whether a method could be tried."""
+        self.limit.spend()
+        self.n_trials += 1
+        try:
+            runner.run(self.images, self.labels, heat)
+        except ValueError as error:
+            self._leave_out(runner, Cause.FAILED, f"it failed: {error}")
+            return False
+        return True
+
+    def _objection(self, runner: Runner, heat: Heat) -> tuple[Cause, str] | None:
+        """Return why a method is not tried on a heat; None if it is."""
+        if runner.method.combines:
+            perfect = next((other.name for other in self._ranked() if other.trial.accuracy == 1), None)
+            if perfect is not None:
+                return Cause.NOTHING_TO_GAIN, f"'{perfect}' made no mistake"
+        elif not runner.forecast.timings:
+            is_late = self.model is not None and self.limit.share_spent() > LATE_SHARE
+            return (Cause.NO_TIME, "the time was needed for others") if is_late else None
+        return self._too_slow(runner, heat)
+
+    def _too_slow(self, runner: Runner, heat: Heat) -> tuple[Cause, str] | None:
+        """Return that trying and then fitting a method, or the leader, would take too long; None if not."""
+        needed = self._seconds_of_fold(runner, heat) + self._reserve(runner)
+        if self.limit.allows(needed):
+            return None
+        left = max(0.0, self.limit.left())
+        return Cause.TOO_SLOW, f"trying and fitting it takes about {needed:.0f} s, {left:.0f} s left"
+
+    def _reserve(self, runner: Runner) -> float:
+        """Seconds to keep for fitting this method, or the best so far of those that there is time to fit."""
+        left = self.limit.left()
+        leaders = [seconds for seconds in map(self._seconds_to_have, self._ranked()) if seconds <= left]
+        return max([self._seconds_to_have(runner), *leaders[:1]])
+
+    def _seconds_to_have(self, runner: Runner) -> float:
+        """Expected seconds until there is a model of a method, of all images; 0 if it is there."""
+        if self._is_fitted(runner):
+            return 0.0
+        if runner.method.combines and not runner.forecast.timings:
+            return runner.method.combines * sum(other.seconds_of_fit(len(self.images)) for other in self._timed())
+        return runner.seconds_of_fit(len(self.images))
+
+    def _seconds_of_fold(self, runner: Runner, heat: Heat) -> float:
+        if runner.forecast.timings:
+            return runner.seconds_of_fold(heat)
+        return runner.method.combines * sum(other.seconds_of_fold(heat) for other in self._timed())
+
+    def _timed(self) -> list[Runner]:
+        return [runner for runner in self.runners if runner.forecast.timings]
+
+    # -- losers
+
+    def _drop_slow(self) -> None:
+        """Leave out what cannot be fitted any more, not even with the overrun of a method far ahead; but not all."""
+        left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
+        seconds = {runner: self._seconds_to_have(runner) for runner in self.contenders}
+        if all(expected > left for expected in seconds.values()):
+            return
+        for runner, expected in seconds.items():
+            if expected > left:
+                self._leave_out(runner, Cause.TOO_SLOW, f"fitting it takes about {expected:.0f} s, {left:.0f} s left")
+
+    def _drop_worse(self, heat: Heat) -> None:
+        """Leave out what is clearly worse, on the same images, than the best that there is time to fit."""
+        ranked = self._ranked()
+        leader = next((runner for runner in ranked if self._may_be_fitted(runner)), None)
+        for runner in ranked:
+            if leader is not None and _is_clearly_worse(runner.trial, leader.trial, heat):
+                seen = f"{runner.trial.accuracy:.1%} of {runner.trial.n_judged} correct"
+                detail = f"{seen}, '{leader.name}' {leader.trial.accuracy:.1%}"
+                self._leave_out(runner, Cause.WORSE, detail)
+
+    def _may_be_fitted(self, runner: Runner) -> bool:
+        """Whether all images can be fitted: trials on few do not tell where time grows faster than their number."""
+        if not self.limit.is_timed:
+            return True
+        is_known = runner.method.growth == 1 or runner.is_known(len(self.images))
+        return is_known and self._seconds_to_have(runner) <= self.limit.left()
+
+    def _leave_out(self, runner: Runner, cause: Cause, detail: str) -> None:
+        if runner in self.contenders:
+            self.contenders.remove(runner)
+        seen = None if cause == Cause.WORSE else runner.last_trial
+        self.left_out[runner.name] = LeftOut(runner.name, cause, detail, seen)
+
+    # -- leaders
+
+    def _ranked(self) -> list[Runner]:
+        """The contenders on the last rung that any is on, the best first; ties in the order of trying."""
+        rung = max((runner.rung for runner in self.contenders), default=-1)
+        tried = [runner for runner in self.contenders if runner.rung == rung >= 0]
+        if not tried:
+            return []
+        most = max(tried, key=lambda runner: (runner.trial.n_judgements.sum(), runner.trial.accuracy))
+        return sorted(tried, key=lambda runner: -_gain(runner.trial, most.trial)[0])
+
+    def _is_fitted(self, runner: Runner) -> bool:
+        return self.model is not None and self.model.runner is runner and self.model.n_fitted == len(self.images)
+
+    def _is_worth_fitting(self) -> bool:
+        """Whether the leader is a better model than the one that is there, and takes little of the time left."""
+        ranked = self._ranked()
+        if not ranked or self.model is None or self._is_fitted(ranked[0]):
+            return False
+        is_known = not self.limit.is_timed or ranked[0].is_known(len(self.images))
+        if not is_known or ranked[0].seconds_of_fit(len(self.images)) > REFIT_SHARE * self.limit.left():
+            return False
+        present = self.model.runner
+        return present not in ranked[1:] or np.greater(*_gain(ranked[0].trial, present.trial)).item()
+
+    def _finish(self) -> Iterator[Step | Selection]:
+        """Fit the best, unless it is there; the next one if that fails."""
+        while self._ranked():
+            choice = self._choose()
+            if self._is_fitted(choice.runner):
+                yield self._select(choice)
+                return
+            left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
+            is_known = choice.runner.is_known(len(self.images))
+            is_in_time = is_known and self._seconds_to_have(choice.runner) <= left
+            rows = self._rows_for(choice.runner, math.inf if is_in_time else self.limit.left())
+            yield from self._fit(choice.runner, choice, rows)
+            if self.model is not None and self.model.runner is choice.runner:
+                return
+        self._give_up()
+
+    def _choose(self) -> Choice:
+        """Choose the best that can be fitted in the time left; of those as accurate, the fastest to classify."""
+        ranked, left = self._ranked(), self.limit.left()
+        seconds = {runner.name: self._seconds_to_have(runner) for runner in ranked}
+        in_time = [runner for runner in ranked if seconds[runner.name] <= left] or ranked[:1]
+        best = in_time[0]
+        slower = {runner.name: seconds[runner.name] for runner in ranked[: ranked.index(best)]}
+        if slower and self._is_far_ahead(ranked):
+            overrun = seconds[ranked[0].name] - left
+            if overrun <= self.limit.seconds(OVERRUN_SHARE):
+                return Choice(ranked[0], Basis.FAR_AHEAD, {}, overrun)
+        if len(in_time) == 1:
+            is_alone = not any(out.cause == Cause.WORSE for out in self.left_out.values())
+            return Choice(best, Basis.ONLY_ONE if is_alone or slower else Basis.MOST_ACCURATE, slower)
+        close = [runner for runner in in_time if _gain(best.trial, runner.trial)[0] <= INDIFFERENT]
+        if len(close) > 1 and self.limit.is_timed:
+            fastest = min(close, key=lambda runner: runner.trial.image_seconds)
+            return Choice(fastest, Basis.FASTER_OF_EQUALS, slower)
+        if len(close) > 1:
+            return Choice(min(close, key=self.runners.index), Basis.FIRST_OF_EQUALS, slower)
+        is_clear = np.greater(*_gain(best.trial, in_time[1].trial))
+        return Choice(best, Basis.MOST_ACCURATE if is_clear else Basis.NARROWLY, slower)
+
+    def _is_far_ahead(self, ranked: list[Runner]) -> bool:
+        leads = (_gain(ranked[0].trial, other.trial) for other in ranked[1:])
+        return all(mean > N_ERRORS * error for mean, error in leads)
+
+    # -- models
+
+    def _rows_for(self, runner: Runner, seconds: float) -> np.ndarray:
+        """All rows, or as many drawn of every class as are expected to be fitted in time."""
+        n_images = len(self.images)
+        n_drawn = n_images if math.isinf(seconds) else max(runner.n_learned, runner.forecast.reach(seconds))
+        if n_drawn >= n_images:
+            return np.arange(n_images)
+        return draw_part(self.labels, n_drawn, 0, self.rng)[0]
+
+    def _fit(
+        self, runner: Runner, choice: Choice | None = None, rows: np.ndarray | None = None
+    ) -> Iterator[Step | Selection]:
+        """Fit a method and yield the selection so far, or the last one; a method that fails is left out."""
+        rows = np.arange(len(self.images)) if rows is None else rows
+        yield self._step(Stage.FITTING, runner, len(rows))
+        try:
+            self.model = runner.fit(self.images, self.labels, rows)
+        except ValueError as error:
+            self._leave_out(runner, Cause.FAILED, f"it failed: {error}")
+            return
+        yield self._select(choice or Choice(runner, Basis.SO_FAR, {}))
+
+    def _step(self, stage: Stage, runner: Runner, n_images: int) -> Step:
+        ranked = self._ranked()
+        return Step(stage, runner.name, n_images, ranked[0].trial if ranked else None, self.limit.left())
+
+    def _select(self, choice: Choice) -> Selection:
+        """The model that is there, and why."""
+        assert self.model is not None
+        runner, ranked = self.model.runner, self._ranked()
+        if runner not in ranked and runner.last_trial is not None:
+            ranked = [*ranked, runner]
+        compared = {other.name for other in ranked}
+        left_out = [out for out in self.left_out.values() if out.method not in compared]
+        known = compared | {out.method for out in left_out}
+        left_out += [self._not_tried(other) for other in self.runners if other.name not in known | {runner.name}]
+        return Selection(
+            self.model.classifier,
+            self.model.n_fitted,
+            self.model.seconds,
+            [other.trial for other in ranked],
+            left_out,
+            choice.basis,
+            runner.n_learned,
+            len(self.images),
+            self.n_trials,
+            choice.slower,
+            choice.overrun,
+        )
+
+    def _not_tried(self, runner: Runner) -> LeftOut:
+        """A method that the race ended before, on the last rung or on any."""
+        if not self.n_trials:
+            return LeftOut(runner.name, Cause.TOO_FEW_IMAGES, "too few images to compare methods")
+        if self.limit.is_timed:
+            return LeftOut(runner.name, Cause.NO_TIME, "there was no time", runner.last_trial)
+        return LeftOut(runner.name, Cause.NO_TRIALS_LEFT, "all trials were spent", runner.last_trial)
+
+    def _give_up(self) -> None:
+        reasons = "; ".join(f"{name}: {out.sentence}" for name, out in self.left_out.items())
+        raise ValueError(f"no method could learn from these images. {reasons}")
+
+
+def _gain(trial: Trial, other: Trial) -> tuple[float, float]:
+    """By how much a trial is more accurate on the images that both were judged on, and the standard error."""
+    both = trial.is_judged & other.is_judged
+    return mean_gain(trial.shares_right[both] - other.shares_right[both])
+
+
+def _is_clearly_worse(trial: Trial, best: Trial, heat: Heat) -> bool:
+    """Whether it is behind by standard errors; with fewer than all images it must also err twice as often.
+
+    With more images a smaller gap may close.
+    """
+    behind, error = _gain(best, trial)
+    if heat.is_full:
+        return behind > N_ERRORS * error
+    n_errors = N_ERRORS_FIRST if heat.rung == 0 else N_ERRORS
+    return behind > n_errors * error and 1 - trial.accuracy > 2 * (1 - best.accuracy)
