@@ -1,6 +1,6 @@
 """Print the oldest allowed version of every dependency as constraints of pip, from the lower bounds in pyproject.toml.
 
-    python .ci/oldest.py > constraints.txt
+python .ci/oldest.py > constraints.txt
 """
 
 import re
