@@ -7,19 +7,27 @@
 #   make reproduce  install, run the experiments without a current result (hours), write docs/reproductions.md
 #   make figures    install, write that page and the tables of figures in README and docs from the stored results
 #   make docs       install, run the examples, build the documentation into docs/_build/html; a warning is an error
+#   make dist       install, build wheel and sdist into dist/, install them in a clean environment and use them there
+#   make test-oldest  install the oldest allowed dependencies into .venv-oldest, run most tests with them
 #   make clean      remove what the tools have built; `make distclean` removes .venv as well
 
 PYTHON ?= python3
 JOBS ?= 2
 
 VENV := .venv
-BIN := $(VENV)/bin
+OLDEST := .venv-oldest
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What depends on the versions of dependencies; pages, campaigns and experiments do so through it.
+OLDEST_TESTS := tests/core tests/images tests/transformations tests/trees tests/descriptors tests/jungles tests/codebooks \
+	tests/hierarchies tests/tangents tests/tradeoff tests/segmentation tests/models tests/methods tests/report \
+	tests/cli/test_folder_commands.py tests/cli/test_segmentation_commands.py tests/test_package.py
 
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo studio test lint campaign reproduce figures docs clean distclean
+.PHONY: demo studio test test-oldest lint campaign reproduce figures docs dist clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
@@ -51,6 +59,12 @@ docs: $(VENV)/.docs-installed
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
 	@echo "Documentation: $(CURDIR)/docs/_build/html/index.html"
 
+dist: $(VENV)/.dev-installed
+	@$(BIN)/python .ci/dist.py
+
+test-oldest: $(OLDEST)/.installed
+	@$(OLDEST)/$(PROGRAMS)/python -m pytest -q -n $(JOBS) --dist loadfile $(OLDEST_TESTS)
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Error: invariance needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV)
@@ -75,9 +89,17 @@ $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
 	@$(PIP) --editable '.[docs]'
 	@touch $@ $(VENV)/.base-installed
 
+$(OLDEST)/.installed: pyproject.toml .ci/oldest.py
+	@$(PYTHON) -c 'import sys; sys.version_info[:2] == (3, 11) or sys.exit("Error: the oldest dependencies need Python 3.11, the oldest of invariance, but $(PYTHON) is " + sys.version.split()[0] + ". Try: make test-oldest PYTHON=python3.11")'
+	@echo "Installing invariance and the oldest versions it allows into $(OLDEST) (once, a minute or two) ..."
+	@$(PYTHON) -m venv --clear $(OLDEST)
+	@$(PYTHON) .ci/oldest.py > $(OLDEST)/constraints.txt
+	@$(OLDEST)/$(PROGRAMS)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' --constraint $(OLDEST)/constraints.txt
+	@touch $@
+
 clean:
 	rm -rf docs/_build docs/generated build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis invariance-demo.html campaign.json
 	find src tests campaign experiments benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(OLDEST)

@@ -1,8 +1,8 @@
 """`python -m experiments.figures`: write the tables of figures in README and the documentation from stored results.
 
 A block begins with a line `<!-- figures: NAME -->` and ends with `<!-- end of figures -->`; what is between them is
-replaced. Names are those of the rooms in `quotations`, "measured" for all rooms, and "failed" for the
-claims that our runs do not show.
+replaced. Names are those of the rooms in `quotations`, "headlines" for the few rows of README, "measured" for all
+rooms, and "failed" for the claims that our runs do not show.
 """
 
 import re
@@ -33,7 +33,8 @@ from experiments.verdicts import (
 from invariance._core.files import atomic_path
 
 ROOT = Path(__file__).parents[1]
-PAGES = (Path("README.md"), *(Path("docs", "methods", f"{room}.md") for room in QUOTATIONS))
+README = Path("README.md")
+PAGES = (README, Path("docs", "results.md"), *(Path("docs", "methods", f"{room}.md") for room in QUOTATIONS))
 RESULTS = Path("docs", "reproductions", "results")
 BLOCK = re.compile(
     r"^<!-- figures: (?P<name>.*?) -->\n(?P<text>.*?)^<!-- end of figures -->$", re.DOTALL | re.MULTILINE
@@ -79,13 +80,16 @@ def rewrite(text: str, results: Results, page: Path) -> str:
 
 
 def block_of(name: str, results: Results, page: Path) -> str:
-    """The content of a block: a room's figures and its paper's claims, or all figures, or all that failed."""
+    """The content of a block: a room's figures and its paper's claims, a few or all figures, or all that failed."""
+    all_quoted = [quoted for room in QUOTATIONS.values() for quoted in room]
+    if name == "headlines":
+        return measured([quoted.as_headline() for quoted in all_quoted if quoted.headline], results, page)
     if name == "measured":
-        return measured([quoted for room in QUOTATIONS.values() for quoted in room], results, page)
+        return measured(all_quoted, results, page)
     if name == "failed":
         return f"{claims(results, page, tuple(PAPERS.values()), only_failed=True)}\n\n{counts(results)}"
     if name not in QUOTATIONS:
-        known = ", ".join(("measured", "failed", *QUOTATIONS))
+        known = ", ".join(("headlines", "measured", "failed", *QUOTATIONS))
         raise ValueError(f"'{page}' has a block of figures named {name!r}. Try one of: {known}.")
     parts = [measured(QUOTATIONS[name], results, page)]
     if name in PAPERS:
@@ -155,8 +159,8 @@ def _judged(results: Results) -> Iterator[tuple[Experiment, Claim, str]]:
 
 def source_of_figures(result: Result, page: Path) -> str:
     """A link to the stored result, the command that makes it, and a mark if it is of earlier code."""
-    above = "../" * (len(page.parts) - 1)
-    link = f"{above}{RESULTS / result.name}.json" if page.name == "README.md" else f"../reproductions.md#{result.name}"
+    above = "../" * (len(page.parts) - 2)  # of a page of the documentation, whose folder is one of its parts
+    link = f"{RESULTS / result.name}.json" if page == README else f"{above}reproductions.md#{result.name}"
     mark = f", {OUTDATED}" if _is_old(result) else ""
     return f"[{result.name}]({link}), `{command_of(result)}`{mark}"
 

@@ -1,4 +1,4 @@
-"""Which stored figures README and the pages of the methods quote, by room; the figures themselves are looked up.
+"""Which stored figures README and the documentation quote, by room; the figures themselves are looked up.
 
 A row names what is quoted of a table. Of several peers and ablations the strongest is quoted, and an ablation is called
 one. Every row of the table that is stronger is named, too. Tables in which settings were chosen on test images are not
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Quotation(NamedTuple):
-    """One row of README: what is quoted of a table of a stored result.
+    """One row of the page of results: what is quoted of a table of a stored result.
 
     Attributes
     ----------
@@ -25,6 +25,8 @@ class Quotation(NamedTuple):
         Further rows of ours that are not quoted.
     among : str
         Only rows with this in their name are of this task; the table has other tasks beside it.
+    headline : str
+        The task in few words, if README has it too, with the first of `ours` alone.
     """
 
     task: str
@@ -35,6 +37,11 @@ class Quotation(NamedTuple):
     ablations: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     among: str = ""
+    headline: str = ""
+
+    def as_headline(self) -> "Quotation":
+        """The row of README: fewer words, and only the row of ours that is compared."""
+        return self._replace(task=self.headline, ours=self.ours[:1])
 
 
 PAPERS = {
@@ -65,12 +72,14 @@ def _discs(n: int) -> Quotation:
         f"{n} discs, 1 - F in %",
         ("segmenter",),
         PIXEL_TOOLS,
+        headline=f"pixels: membranes from {n} marked discs, 1 - F" if n in (10, 40) else "",
     )
 
 
 def _sections(result: str, n: str, score: str, ours: tuple[str, ...] = ("jungles",)) -> Quotation:
     task = f"every pixel of membrane sections from {n} (ISBI 2012), {score}"
-    return Quotation(task, result, f"{n}, {score} in %", ours, PIXEL_FOREST)
+    headline = f"pixels: membranes from {n}, 1 - F" if n == "1 labelled section" else ""
+    return Quotation(task, result, f"{n}, {score} in %", ours, PIXEL_FOREST, headline=headline)
 
 
 def _all_methods(task: str) -> Quotation:
@@ -128,6 +137,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             "error in %",
             ("jungles, linear head", "jungles, vote", "jungles, no transformations, vote"),
             ("RBF SVM",),
+            headline="images: 1,000 handwritten digits, error",
         ),
         Quotation(
             "membrane or cell from 50,000 patches (ISBI 2012), 1 - F",
@@ -161,6 +171,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             ("forest, 5 trees", "forest, 1 tree"),
             ("unsupervised trees",),
             variants=("forest, 5 trees, binary",),
+            headline="images: photographs of bikes or cars, accuracy",
         ),
         Quotation(
             "bikes or background, accuracy at the equal error rate",
@@ -225,6 +236,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
                 *(f"tangent distance {how}" for how in ("two-sided, 1-NN", "mean, SVM", "two-sided, SVM")),
                 "jittered tangent distance, SVM",
             ),
+            headline="images: 300 handwritten digits, error",
         ),
         Quotation(
             "Yale faces with normalized illumination, 5 images per person, error",
@@ -233,6 +245,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             ("jittered tangent distance, SVM, clipped", "jittered tangent distance, SVM"),
             ("RBF", "jittered, shifts"),
             variants=("tangent distance two-sided, SVM",),
+            headline="images: faces in changing light, 5 per person, error",
         ),
     ),
     "tradeoff": (
@@ -280,6 +293,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             ("all, 1-vs-all",),
             (*EQUAL_OR_BLOCK_L1, "all, equal weights, 1-vs-1"),
             variants=("all, 1-vs-1", "four descriptors, 1-vs-all"),
+            headline="images: photographs of 102 classes of objects, accuracy",
         ),
         *(_all_methods(task) for task in ("small digits", "MNIST, 300 digits", "Yale faces")),
     ),

@@ -26,7 +26,7 @@ READERS = tuple(
 )  # fmt: skip
 # What changes no figure: what a result is kept in, the number of a release, how a bar of progress looks, how files are
 # downloaded, whose checksums are known, warnings of other ranges of values, a cache, which gives what was put into it;
-# and checks of models read from files.
+# checks of models read from files, and what a notebook shows.
 IGNORED_MODULES = (
     "experiments.outcome",
     "invariance._version",
@@ -36,7 +36,7 @@ IGNORED_MODULES = (
     "invariance.images.intensity_range",
     *READERS,
 )
-IGNORED_METHODS = ("check_loaded",)
+IGNORED_METHODS = ("check_loaded", "_repr_html_")
 # A function whose name begins so refuses its input or lets it pass; called as a statement it changes no figure.
 CHECK = "check_"
 

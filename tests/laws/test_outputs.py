@@ -54,7 +54,7 @@ def here(tmp_path, monkeypatch):
     def end(*arguments):
         raise ValueError("the demonstration is missing")
 
-    monkeypatch.setattr("invariance.report.demo_experiment.compile_loops", end)
+    monkeypatch.setattr("invariance.report.demo.pixels.run_pixels", end)
     return tmp_path
 
 

@@ -43,7 +43,6 @@ app = typer.Typer(
     help=HELP,
     epilog=_first_examples(COMMANDS),
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+N_SHOWN, SHOWN_SIDE = 12, 64  # images in a notebook, and their height in pixels
+
 
 class ImageFiles(Sequence):
     """Images on disk, read on every access and not kept, so that a large data set needs no memory.
@@ -113,6 +115,19 @@ class Dataset:
         kind = f"{len(self.class_names)} classes" if self.masks is None else "masks"
         return f"Dataset({self.name!r}: {len(self)} images, {kind})"
 
+    def _repr_html_(self) -> str:
+        """Show some images in a notebook, evenly drawn, with their classes."""
+        from html import escape
+
+        rows = np.unique(np.linspace(0, len(self) - 1, min(len(self), N_SHOWN)).astype(int))
+        names = ["" if self.labels is None else self.class_names[self.labels[row]] for row in rows]
+        items = "".join(
+            f'<figure style="display: inline-block; margin: 4px">{_thumbnail(self.images[row])}'
+            f"<figcaption>{escape(name)}</figcaption></figure>"
+            for row, name in zip(rows, names, strict=True)
+        )
+        return f"<p>{escape(repr(self))}</p><div>{items}</div><p>{escape(self.description)}</p>"
+
     def take(self, which: str | slice | Sequence[int] | np.ndarray) -> "Dataset":
         """Select images.
 
@@ -155,3 +170,16 @@ class Dataset:
             raise ValueError(f"{self.name} has no bounding boxes, so that there are no masks of its objects.")
         labelled = zip(self.boxes, self.labels, strict=True)
         return BoxMasks(self.images, [boxes[boxes[:, 0] == label, 1:] for boxes, label in labelled])
+
+
+def _thumbnail(image: np.ndarray) -> str:
+    """An image (h, w) or (h, w, c) as an HTML element that needs no file."""
+    import base64
+
+    import cv2
+
+    values = np.asarray(image)
+    pixels = np.rint(255 * values.clip(0, 1)).astype(np.uint8) if values.dtype.kind == "f" else values.astype(np.uint8)
+    coloured = pixels[..., 2::-1] if pixels.ndim == 3 and pixels.shape[2] >= 3 else pixels  # OpenCV writes BGR
+    encoded = base64.b64encode(cv2.imencode(".png", np.ascontiguousarray(coloured))[1].tobytes()).decode()
+    return f'<img src="data:image/png;base64,{encoded}" height="{SHOWN_SIDE}" style="image-rendering: pixelated">'

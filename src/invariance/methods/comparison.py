@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from invariance._core.checks import check_number
+from invariance._core.notebook import html_table
 from invariance._core.progress import track
 from invariance._core.running import Ended, InThisProcess, OnDask, Workers, give_out
 from invariance.encoders import OnnxEncoder
@@ -133,6 +134,23 @@ class Comparison(NamedTuple):
     n_drawn: int
     n_folds: int
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.contestants)} contestants on {self.n_compared} images>"
+
+    def _repr_html_(self) -> str:
+        """Show the ranking in a notebook."""
+        rows = [
+            (
+                name_of(contestant.method, contestant.invariance),
+                f"{contestant.trial.accuracy:.1%}",
+                "yes" if contestant.is_among_the_best else "",
+                f"{1000 * contestant.trial.image_seconds:.1f}",
+            )
+            for contestant in self.contestants
+        ]
+        sentence = f"{self.n_compared} images, each classified by models that have not seen it."
+        return html_table(sentence, ("method", "accuracy", "among the best", "ms per image"), rows)
 
     @property
     def winner(self) -> Contestant | None:

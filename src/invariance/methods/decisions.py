@@ -4,6 +4,7 @@ import math
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
+from invariance._core.notebook import html_table
 from invariance.methods.classifier import ImageClassifier
 from invariance.methods.trial import Trial
 
@@ -146,6 +147,15 @@ class Selection(NamedTuple):
     def method(self) -> str:
         """Name of the selected method."""
         return self.classifier.method_name
+
+    def __repr__(self) -> str:
+        return f"<Selection: '{self.method}' of {len(self.trials) + len(self.left_out)} methods>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was tried, the most accurate first, and what was left out."""
+        tried = [(trial.name, f"{trial.accuracy:.1%} of {trial.n_judged} correct") for trial in self.trials]
+        left = [(out.method, f"left out: {out.sentence}") for out in self.left_out]
+        return html_table(_reason(self)[0], ("method", "result"), [*tried, *left])
 
     @property
     def trial(self) -> Trial | None:

@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, log_loss
 
 from invariance._core.checks import check_count
+from invariance._core.notebook import html_table
 from invariance._core.progress import track
 
 CONFIDENCE = 0.95
@@ -35,6 +36,19 @@ class Evaluation(NamedTuple):
     probabilities: np.ndarray
     classes: np.ndarray
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: accuracy {self.accuracy:.1%} on {len(self.codes)} images>"
+
+    def _repr_html_(self) -> str:
+        """Show the accuracy in a notebook, and recall and precision of every class."""
+        low, high = self.interval
+        sentence = (
+            f"Accuracy {self.accuracy:.1%} on {len(self.codes)} images (95 % interval {low:.1%} to {high:.1%}), "
+            f"{1000 * self.image_seconds:.1f} ms per image."
+        )
+        rows = [(one.name, one.n_images, *map(_as_percent, (one.recall, one.precision))) for one in self.by_class]
+        return html_table(sentence, ("class", "images", "recall", "precision"), rows)
 
     @property
     def predicted(self) -> np.ndarray:
@@ -98,6 +112,10 @@ class Evaluation(NamedTuple):
     def reliability(self) -> "Reliability":
         """The accuracy of predictions by their probability, in ten bins."""
         return measure_reliability(self.confidence, self.is_right)
+
+
+def _as_percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
 
 
 class ClassFigures(NamedTuple):

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from invariance._core.notebook import html_table
 from invariance.methods.paired import LEVEL, Difference
 from invariance.methods.preparation import Facts
 
 NOTHING = "identity"
+NOTEBOOK_COLUMNS = ("ignored", "verdict", "accuracy", "points", "--invariant-to")
 NEGLIGIBLE = 0.02  # difference in accuracy that is too small to matter
 FEW = 200  # images from which on differences of a few points can be distinguished from chance
 
@@ -191,6 +193,12 @@ class Advice(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Advice: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """Show the findings in a notebook, the most accurate first."""
+        found = [*self.of_view(self.view), *self.best_combinations()]
+        rows = [(f.name, f.verdict, f"{f.accuracy:.1%}", f"{100 * f.difference.share:+.1f}", f.text) for f in found]
+        return html_table(self.sentence, NOTEBOOK_COLUMNS, rows)
 
     def of_view(self, view: View, verdict: Verdict | None = None) -> list[Finding]:
         """Return the findings of a view, and of a verdict if given, the most accurate first."""

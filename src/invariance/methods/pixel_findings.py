@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t
 
-from invariance.methods.findings import Candidate, Verdict, name_together, text_together
+from invariance._core.notebook import html_table
+from invariance.methods.findings import NOTEBOOK_COLUMNS, Candidate, Verdict, name_together, text_together
 from invariance.methods.paired import LEVEL
 from invariance.segmentation.plan import PixelPart
 from invariance.segmentation.segmenter import DEFAULT_TRANSFORMATIONS
@@ -172,6 +173,12 @@ class PixelAdvice(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<PixelAdvice: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """Show the findings in a notebook, the most accurate first."""
+        found = [*self.ranked(), *self.ranked_combinations()]
+        rows = [(f.name, f.verdict, f"{f.accuracy:.1%}", f"{100 * f.difference[0]:+.1f}", f.text) for f in found]
+        return html_table(self.sentence, NOTEBOOK_COLUMNS, rows)
 
     def ranked(self, verdict: Verdict | None = None) -> list[PixelFinding]:
         """Return the findings, of a verdict if given, the most accurate first."""
