@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 
 from invariance.codebooks import KMeansCodebook
 from invariance.codebooks.kmeans import find_words, nearest_words
+from invariance.codebooks.starts import best_start, spread_centres
 from invariance.models import ModelError, load, save
 from invariance.models._container import write_container
 from invariance.models._persistence import _describe_model
@@ -54,6 +55,21 @@ def test_nearest_words_are_those_of_a_slow_search():
     vectors, words = rng.standard_normal((2, 300, 5)).astype(np.float32)
     slow = ((vectors[:, None] - words) ** 2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(nearest_words(vectors, words), slow)
+
+
+def test_starts_are_spread_over_what_is_far_apart():
+    centres = 100 * np.random.default_rng(0).standard_normal((40, 3))
+    X = (np.repeat(centres, 25, axis=0) + np.random.default_rng(1).standard_normal((1000, 3)) + 1e4).astype(np.float32)
+    for seed in range(3):
+        start = spread_centres(X - X.mean(axis=0), 40, np.random.default_rng(seed)) + X.mean(axis=0)
+        owners = ((start[:, None] - 1e4 - centres) ** 2).sum(axis=2).argmin(axis=1)
+        assert len(set(owners.tolist())) > 37  # drawn at random, about 25 of 40 would be hit
+    best = best_start(X, 40, 3, 1000, np.random.default_rng(0))
+    assert ((X[:, None] - best) ** 2).sum(axis=2).min(axis=1).mean() < 30
+
+
+def test_starts_among_equal_descriptors_are_found():
+    assert spread_centres(np.ones((9, 2), np.float32), 4, np.random.default_rng(0)).tolist() == [[1, 1]] * 4
 
 
 def test_words_of_the_function_are_those_of_the_default_codebook(blobs):

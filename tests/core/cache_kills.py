@@ -51,7 +51,7 @@ def count_wrong(folder: Path) -> tuple[int, int]:
 def kill_writers(folder: Path, n_kills: int, seed: int) -> tuple[int, int]:
     """Kill pairs of processes that write at the same time; the numbers of arrays read afterwards, and of wrong ones."""
     context, rng = multiprocessing.get_context("forkserver"), np.random.default_rng(seed)
-    context.set_forkserver_preload(["tests.core.cache_kills"])
+    context.set_forkserver_preload(["invariance._core.array_store"])
     n_read = n_wrong = n_done = 0
     while n_done < n_kills:
         writers = [context.Process(target=fill, args=(folder, int(rng.integers(2**31)))) for _ in range(N_WRITERS)]

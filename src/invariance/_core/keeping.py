@@ -96,7 +96,7 @@ def key_of(kind: str, content: np.ndarray) -> str:
     """The name, 64 hexadecimal digits, of what is computed of some contents."""
     content = np.ascontiguousarray(content)
     digest = hashlib.sha256(repr((_versions(), kind, content.shape, content.dtype.str)).encode())
-    digest.update(content)
+    digest.update(content.data)
     return digest.hexdigest()
 
 

@@ -39,6 +39,8 @@ REACH = 6.0
 # Bytes of the spectra that are kept: those of default filters for images of 320 pixels per side take 23 MB.
 SPECTRA_BYTES = 256 * 2**20
 _kept_spectra = ArrayCache(SPECTRA_BYTES)
+# Bytes of the spectra of responses that are computed at a time.
+BLOCK_BYTES = 2**21
 
 
 class MaximumResponses(RegularDescriptor):
@@ -176,29 +178,32 @@ def bank_responses(plane: np.ndarray, scales: Iterable[float], n_orientations: i
     firsts = [(pixels + of_axis[0]) // step for pixels, of_axis in zip(before, lines, strict=True)]
     inside = tuple(slice(first, first + len(of_axis)) for first, of_axis in zip(firsts, lines, strict=True))
     responses = np.empty((len(spectra), *map(len, lines)), np.float32)
-    for response, of_filter in zip(responses, spectra, strict=True):
-        response[:] = fft.irfft2(_fold(spectrum * of_filter, width, step), small, overwrite_x=True)[inside]
+    n_block = max(1, BLOCK_BYTES // spectrum.nbytes)
+    for first in range(0, len(spectra), n_block):
+        folded = _fold(spectrum * spectra[first : first + n_block], width, step)
+        responses[first : first + n_block] = fft.irfft2(folded, small, overwrite_x=True)[:, *inside]
     return responses
 
 
-def _fold(spectrum: np.ndarray, width: int, step: int) -> np.ndarray:
-    """The spectrum of every `step`-th row and column of an image (h, width) of real values, times step².
+def _fold(spectra: np.ndarray, width: int, step: int) -> np.ndarray:
+    """The spectra of every `step`-th row and column of images (h, width) of real values, times step².
 
-    Frequencies that coincide on the coarser grid are added. A spectrum is (h, width // 2 + 1), the folded one
-    (h / step, width / step // 2 + 1): what the other half holds is the conjugate of this one, turned by half a turn.
+    Frequencies that coincide on the coarser grid are added. Spectra are (n, h, width // 2 + 1), folded ones
+    (n, h / step, width / step // 2 + 1): what the other half holds is the conjugate of this one, turned by half a turn
+    around frequency 0.
     """
     if step == 1:
-        return spectrum
-    rows = spectrum.reshape(step, -1, spectrum.shape[1]).sum(axis=0)
-    other_half = np.roll(rows[::-1], 1, axis=0).conj()
+        return spectra
+    rows = spectra.reshape(len(spectra), step, -1, spectra.shape[2]).sum(axis=1)
     n_columns = width // step
-    folded = rows[:, : n_columns // 2 + 1].copy()
-    n_folded = folded.shape[1]
+    n_folded = n_columns // 2 + 1
+    folded = rows[:, :, :n_folded].copy()
     for first in range(n_columns, width, n_columns):
         n_direct = max(0, min(n_folded, width // 2 + 1 - first))
-        folded[:, :n_direct] += rows[:, first : first + n_direct]
-        mirrored = other_half[:, width - first - n_folded + 1 : width - first - n_direct + 1]
-        folded[:, n_direct:] += mirrored[:, ::-1]
+        folded[:, :, :n_direct] += rows[:, :, first : first + n_direct]
+        mirrored = rows[:, :, width - first - n_folded + 1 : width - first - n_direct + 1].conj()[:, :, ::-1]
+        folded[:, 0, n_direct:] += mirrored[:, 0]
+        folded[:, 1:, n_direct:] += mirrored[:, :0:-1]
     return folded
 
 
