@@ -1,7 +1,7 @@
 """`fit` on 15,000, 30,000 and 60,000 digits: seconds, peak memory, error on the 10,000 test digits, and the growth.
 
 Usage, from the repository: python -m benchmarks.sixty_thousand [OPTION ...]
-Options are those of `fit`, by default --budget 600; --method landmarks or --method jungle, for example, fits one method.
+Options are those of `fit`, by default --budget 600; --method landmarks or --method jungle, for example, fit one.
 Digits are the first of the training part of MNIST, written as PNG files into one folder per class, and read from there.
 Growth is the quotient of the times of two sizes by that of the sizes: 1 is linear.
 """

@@ -13,6 +13,7 @@ from invariance import models
 from invariance.cli import fit as fit_command
 from invariance.cli import main
 from invariance.cli import predict as predict_command
+from invariance.images import as_float32
 from invariance.methods import ImageClassifier, Selection, method_names, selection
 from invariance.transformations import Reflections
 
@@ -271,7 +272,7 @@ class ByBrightness(ImageClassifier):
     """Stands in where only the figures are tested: the mean of an image decides, with a known probability."""
 
     def predict_proba(self, X):
-        codes = [int(image.mean() * 3) for image in X]
+        codes = [int(as_float32(image).mean() * 3) for image in X]
         return np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])[codes]
 
 

@@ -152,7 +152,7 @@ def test_strict_workers_name_the_file_as_it_was_given(here, scheduler, capsys):
 
 
 def test_evaluate_holds_no_images(here, monkeypatch):
-    read = classification.read_image
+    read = classification.read_compact
     alive = []
 
     def counting(path):
@@ -164,7 +164,7 @@ def test_evaluate_holds_no_images(here, monkeypatch):
         return original(classifier, images)
 
     n_images, original = [], ImageClassifier.predict_proba
-    monkeypatch.setattr(classification, "read_image", counting)
+    monkeypatch.setattr(classification, "read_compact", counting)
     monkeypatch.setattr(ImageClassifier, "predict_proba", note)
     assert main(["evaluate", "m.inv", "new"]) == 0
     assert len(alive) == 300

@@ -166,7 +166,9 @@ def test_images_converted_one_by_one_give_the_same_model(mixed, method, monkeypa
     whole = ImageClassifier(method, random_state=0).fit(photos, labels).predict_proba(photos)
     monkeypatch.setattr(preparation, "MAX_FLOAT_BYTES", 0)
     assert not isinstance(as_one_kind(photos, 1), list)
-    np.testing.assert_array_equal(ImageClassifier(method, random_state=0).fit(photos, labels).predict_proba(photos), whole)
+    np.testing.assert_array_equal(
+        ImageClassifier(method, random_state=0).fit(photos, labels).predict_proba(photos), whole
+    )
 
 
 @pytest.mark.parametrize(

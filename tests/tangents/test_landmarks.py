@@ -123,6 +123,31 @@ def test_all_images_count_whatever_the_number_at_a_time(glyphs, few_at_a_time, m
     np.testing.assert_allclose(scores, expected, atol=1e-4)
 
 
+def test_an_image_lacks_margin_as_far_as_another_class_comes_close():
+    scores = np.array([[1.0, -1.0, -1.0], [0.5, 0.5, -1.0], [-1.0, 1.0, -1.0], [3.0, -1.0, -1.0]])
+    np.testing.assert_allclose(landmarks.lack_of_margin(scores, np.zeros(4, int)), [0, 1, 2, 0])
+
+
+def test_further_landmarks_are_drawn_from_hard_images_first():
+    lack = np.zeros(400)
+    lack[100:120] = 1.5
+    first = np.arange(0, 400, 40)
+    chosen = landmarks.add_hard(first, lack, 30, np.random.default_rng(0))
+    assert (np.diff(chosen) > 0).all()
+    assert len(chosen) == 30
+    assert np.isin(first, chosen).all()
+    assert np.isin(chosen, np.arange(100, 120)).sum() > 15
+    np.testing.assert_array_equal(landmarks.add_hard(first, lack, 5, np.random.default_rng(0)), first)
+
+
+def test_there_are_as_many_landmarks_as_asked_for_and_some_of_every_class(glyphs):
+    images, codes = glyphs
+    model = LandmarkClassifier(Shifts(1), n_landmarks=20, random_state=0).fit(images, codes)
+    assert len(model.images_) == len(model.landmarks_) == len(model.codes_) == 20
+    assert set(model.codes_) == {0, 1, 2}
+    np.testing.assert_allclose(model.similarities(model.images_).diagonal(), 1, atol=1e-5)
+
+
 def test_threads_change_nothing_while_images_are_streamed(glyphs, few_at_a_time):
     images, codes = glyphs
     one, two = (
