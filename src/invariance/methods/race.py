@@ -97,7 +97,7 @@ class Runner:
         return self.forecast.fit(n_images, round(share * int((~self._is_described).sum())))
 
     def is_known(self, n_images: int) -> bool:
-        """Whether fitting so many images can be forecast: one trial on few, or a growth not yet seen, says too little."""
+        """Whether fitting so many images can be forecast: one trial on few says too little, as does unseen growth."""
         timings = self.forecast.timings
         if len(timings) == 1:
             is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
@@ -192,10 +192,10 @@ class Race:
         ranked = self._ranked()
         if not ranked or (heat.starts_rung and heat.is_full and self.combining):
             return False
-        leader = ranked[0].trial
-        is_known = leader.n_judged >= min(ENOUGH_JUDGED, len(self.images) // 2)
+        leader, n_images = ranked[0].trial, len(self.images)
         if len(self.contenders) == 1:
-            return not heat.starts_rung and (is_known or not heat.is_full)
+            is_judged = leader.n_judged >= min(ENOUGH_JUDGED, n_images // 2)
+            return not heat.starts_rung and (is_judged if heat.is_full else ranked[0].is_known(n_images))
         return leader.accuracy == 1 and leader.n_judged >= ENOUGH_JUDGED
 
     def _hold(self, heat: Heat) -> Iterator[Step | Selection]:
