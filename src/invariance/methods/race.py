@@ -158,6 +158,7 @@ class Race:
         self.left_out = {out.method: out for out in left_out}
         self.model: Model | None = None
         self.n_trials = 0
+        self._has_rivals = True  # whether the leader was not the only one that there was time to try in the last heat
 
     def run(self, heats: Iterable[Heat]) -> Iterator[Step | Selection]:
         """Yield what is tried, and a selection whenever a better model was fitted; the last one is the result."""
@@ -182,7 +183,7 @@ class Race:
         """Whether the race ends: nothing is left to try, or no time for the leader to run again."""
         if heat.starts_rung:
             self._drop_slow()
-        if self.limit.is_reached() or not (self.contenders or self.combining):
+        if self.limit.is_reached() or not self._has_rivals or not (self.contenders or self.combining):
             return True
         ranked = self._ranked()
         return bool(ranked) and self._too_slow(ranked[0], heat) is not None
@@ -206,6 +207,7 @@ class Race:
             order += self.combining
             self.contenders += self.combining
             self.combining = []
+        n_before = self.n_trials
         for runner in order:
             if self.limit.is_reached():
                 break
@@ -217,6 +219,7 @@ class Race:
             yield self._step(Stage.TRYING, runner, len(heat.fold[0]))
             if self._try(runner, heat) and self.model is None:
                 yield from self._fit(runner, rows=self._rows_for(runner, self.limit.seconds(FIRST_FIT_SHARE)))
+        self._has_rivals = self.n_trials > n_before + 1 or len(self.contenders) == 1
         self._drop_worse(heat)
         if self._is_worth_fitting():
             yield from self._fit(self._ranked()[0])
