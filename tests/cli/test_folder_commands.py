@@ -13,6 +13,7 @@ from invariance import models
 from invariance.cli import fit as fit_command
 from invariance.cli import main
 from invariance.cli import predict as predict_command
+from invariance.cli.interruption import Interrupted
 from invariance.images import as_float32
 from invariance.methods import ImageClassifier, Selection, method_names, selection
 from invariance.transformations import Reflections
@@ -134,7 +135,7 @@ def test_an_interrupted_fit_keeps_the_best_model_so_far_and_names_it(here, capsy
         for event in selection.race_methods(*settings):
             yield event
             if isinstance(event, Selection):
-                raise KeyboardInterrupt
+                raise Interrupted
 
     monkeypatch.setattr("invariance.methods.race_methods", interrupted)
     assert main(["fit", "train", "-o", "m.inv", "--max-trials", "9"]) == 130

@@ -203,6 +203,15 @@ def test_a_race_without_rivals_ends_early(world):
     assert world.now - begun < 200
 
 
+def test_a_method_that_has_no_time_for_rivals_does_not_run_on_alone(world):
+    for name in world.speeds:
+        world.speeds[name] = Speed(2.0, 1e-6, 0.0001, (0.7, 0.7))
+    world.speeds["landmarks"] = Speed(0.01, 1e-6, 0.0001, (0.75, 0.75))
+    select_method(*task(40), budget=30)
+    last = [name for name, _ in world.tried[-3:]]
+    assert len(set(last)) > 1
+
+
 def test_few_images_are_judged_several_times(world):
     for name in world.speeds:  # alike, so that nothing is dropped
         world.speeds[name] = Speed(0.05, 1e-6, 0.0001, (0.7, 0.7))

@@ -97,7 +97,7 @@ class Runner:
         return self.forecast.fit(n_images, round(share * int((~self._is_described).sum())))
 
     def is_known(self, n_images: int) -> bool:
-        """Whether fitting so many images can be forecast: one trial on few, or a growth not yet seen, says too little."""
+        """Whether fitting so many images can be forecast: one trial on few says too little, as does unseen growth."""
         timings = self.forecast.timings
         if len(timings) == 1:
             is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
@@ -158,6 +158,7 @@ class Race:
         self.left_out = {out.method: out for out in left_out}
         self.model: Model | None = None
         self.n_trials = 0
+        self._has_rivals = True  # whether the leader was not the only one that there was time to try in the last heat
 
     def run(self, heats: Iterable[Heat]) -> Iterator[Step | Selection]:
         """Yield what is tried, and a selection whenever a better model was fitted; the last one is the result."""
@@ -182,7 +183,7 @@ class Race:
         """Whether the race ends: nothing is left to try, or no time for the leader to run again."""
         if heat.starts_rung:
             self._drop_slow()
-        if self.limit.is_reached() or not (self.contenders or self.combining):
+        if self.limit.is_reached() or not self._has_rivals or not (self.contenders or self.combining):
             return True
         ranked = self._ranked()
         return bool(ranked) and self._too_slow(ranked[0], heat) is not None
@@ -192,10 +193,10 @@ class Race:
         ranked = self._ranked()
         if not ranked or (heat.starts_rung and heat.is_full and self.combining):
             return False
-        leader = ranked[0].trial
-        is_known = leader.n_judged >= min(ENOUGH_JUDGED, len(self.images) // 2)
+        leader, n_images = ranked[0].trial, len(self.images)
         if len(self.contenders) == 1:
-            return not heat.starts_rung and (is_known or not heat.is_full)
+            is_judged = leader.n_judged >= min(ENOUGH_JUDGED, n_images // 2)
+            return not heat.starts_rung and (is_judged if heat.is_full else ranked[0].is_known(n_images))
         return leader.accuracy == 1 and leader.n_judged >= ENOUGH_JUDGED
 
     def _hold(self, heat: Heat) -> Iterator[Step | Selection]:
@@ -206,6 +207,7 @@ class Race:
             order += self.combining
             self.contenders += self.combining
             self.combining = []
+        n_before = self.n_trials
         for runner in order:
             if self.limit.is_reached():
                 break
@@ -217,6 +219,7 @@ class Race:
             yield self._step(Stage.TRYING, runner, len(heat.fold[0]))
             if self._try(runner, heat) and self.model is None:
                 yield from self._fit(runner, rows=self._rows_for(runner, self.limit.seconds(FIRST_FIT_SHARE)))
+        self._has_rivals = self.n_trials > n_before + 1 or len(self.contenders) == 1
         self._drop_worse(heat)
         if self._is_worth_fitting():
             yield from self._fit(self._ranked()[0])
