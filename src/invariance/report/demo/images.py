@@ -20,7 +20,7 @@ N_LABELLED, N_NEW = 180, 500
 ENLARGED, BORDER = 2.5, 6  # times, and pixels around, so that nothing is cut off when a digit is turned
 COPIES = ", turned copies"
 COPIED = ("SVM of pixels", "HOG + SVM")
-BUDGET = 15.0  # seconds for the advice, and for the selection
+BUDGET = 20.0  # seconds for the advice, and for the selection
 
 
 class ImageDemo(NamedTuple):
