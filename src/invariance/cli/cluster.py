@@ -56,9 +56,9 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
         yield None
         return
     check_installed(NEEDED, "workers")
-    import dask
     from logging import CRITICAL
 
+    import dask
     from distributed import Client, LocalCluster
 
     if scheduler is not None:
