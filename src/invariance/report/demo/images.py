@@ -16,7 +16,7 @@ from invariance.transformations import Identity
 from invariance.transformations.parsing import parse_transformations
 
 LEFT_OUT = 9  # at any angle it is a six
-N_LABELLED, N_NEW = 180, 500
+N_LABELLED, N_NEW = 90, 300
 ENLARGED, BORDER = 2.5, 6  # times, and pixels around, so that nothing is cut off when a digit is turned
 COPIES = ", turned copies"
 COPIED = ("SVM of pixels", "HOG + SVM")
