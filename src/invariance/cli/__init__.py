@@ -44,6 +44,7 @@ app = typer.Typer(
     epilog=_first_examples(COMMANDS),
     invoke_without_command=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: importing rich takes longer than all commands together
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _module in COMMANDS.items():

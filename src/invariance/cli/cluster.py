@@ -1,8 +1,6 @@
 """Where a command computes: in this process, on processes of this machine, or on the workers of a Dask scheduler."""
 
 import json
-import logging
-import multiprocessing
 import sys
 import threading
 import time
@@ -58,6 +56,8 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
         yield None
         return
     check_installed(NEEDED, "workers")
+    from logging import CRITICAL
+
     import dask
     from distributed import Client, LocalCluster
 
@@ -99,7 +99,7 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
                 memory_limit="auto" if max_bytes is None else max_bytes,
                 security=True,
                 dashboard_address=None,
-                silence_logs=logging.CRITICAL,
+                silence_logs=CRITICAL,
             ) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
@@ -133,10 +133,12 @@ def _kill_workers(cluster: Any, is_closed: threading.Event) -> None:
 
     What they write is whole or not there.
     """
+    from multiprocessing import active_children  # slow to import, and most commands need no workers
+
     while not is_closed.wait(KILL_SECONDS):
         for nanny in list(cluster.workers.values()):
             nanny.auto_restart = False
-        for child in multiprocessing.active_children():
+        for child in active_children():
             child.kill()
 
 

@@ -3,12 +3,12 @@
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from invariance.datasets import load_textures, make_membranes
-from invariance.datasets.strokes import draw_strokes
 from invariance.images import Layout, page_writer
 from invariance.studio.painting import Painting
 from invariance.studio.project import Project
@@ -99,10 +99,7 @@ def _write_project(folder: Path, masks: np.ndarray) -> None:
         project.change_class("pixels", CELL, name="cell")
         project.change_class("pixels", MEMBRANE, name="membrane")
         for page, count in STROKES_PER_PAGE.items():
-            for is_membrane, points in draw_strokes(
-                masks[page], count, BRUSH_RADIUS, np.random.default_rng([SEED, page])
-            ):
-                number = MEMBRANE if is_membrane else CELL
+            for number, points in _draw_strokes(masks[page], count, np.random.default_rng([SEED, page])):
                 painting.stroke(PageKey(images[STACK], page, "labels"), "brush", number, BRUSH_RADIUS, points)
         numbers = [project.add_class("images", name).number for name in ("brick", "grass", "gravel")]
         labels, counts = {}, dict.fromkeys(numbers, 0)
@@ -114,6 +111,53 @@ def _write_project(folder: Path, masks: np.ndarray) -> None:
         project.label_images(labels)
     finally:
         project.close()
+
+
+def _draw_strokes(mask: np.ndarray, count: int, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray]]:
+    """Draw strokes as a person would: lines across cells, and along membranes; class by class in turn."""
+    from scipy.ndimage import distance_transform_edt
+    from skimage.morphology import skeletonize
+
+    depth, middle = distance_transform_edt(~mask), skeletonize(mask)
+    depth[[0, -1]] = depth[:, [0, -1]] = 0
+    taken = np.zeros(mask.shape, bool)
+    for _ in range(count):
+        place = np.argmax(np.where(taken, 0, depth * rng.uniform(0.5, 1, mask.shape)))
+        row, col = map(int, np.unravel_index(place, mask.shape))
+        angle, reach = rng.uniform(0, np.pi), max(1.0, depth[row, col] - 2 * BRUSH_RADIUS)
+        end = reach * np.array([np.sin(angle), np.cos(angle)])
+        yield CELL, np.array([row, col]) + np.outer((-1, 0, 1), end)
+        _take(taken, row, col)
+        path = _walk_along(middle & ~taken, rng)
+        yield MEMBRANE, path
+        _take(taken, *path[len(path) // 2].astype(int))
+
+
+def _walk_along(line: np.ndarray, rng: np.random.Generator, n_steps: int = 30) -> np.ndarray:
+    """Walk along a line of pixels from a random one of them; the longest of some walks."""
+    rows, cols = np.nonzero(line)
+    walks = []
+    for start in rng.choice(len(rows), 20, replace=False):
+        left = line.copy()
+        walk = [(int(rows[start]), int(cols[start]))]
+        while len(walk) < n_steps:
+            row, col = walk[-1]
+            left[row, col] = False
+            around = [
+                (r, c)
+                for r in range(max(0, row - 1), min(len(left), row + 2))
+                for c in range(max(0, col - 1), min(left.shape[1], col + 2))
+                if left[r, c]
+            ]
+            if not around:
+                break
+            walk.append(around[0])
+        walks.append(walk)
+    return np.array(max(walks, key=len), float)
+
+
+def _take(taken: np.ndarray, row: int, col: int, reach: int = 40) -> None:
+    taken[max(0, row - reach) : row + reach, max(0, col - reach) : col + reach] = True
 
 
 def _as_bytes(image: np.ndarray) -> np.ndarray:

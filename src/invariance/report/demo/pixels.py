@@ -9,14 +9,13 @@ from sklearn.ensemble import RandomForestClassifier
 
 from invariance._core.randomness import spawn_rngs
 from invariance.datasets import make_membranes
-from invariance.datasets.strokes import draw_strokes
 from invariance.segmentation import JungleSegmenter, SegmentationScores, segmentation_scores
 
 OURS, FOREST = "this library", "pixel forest"
-SIDE = 256
+SIDE = 192
+NOISE = 0.2  # as in sections that are imaged fast; without noise, thresholds would do
 N_NEW = 2  # sections that are labelled
-N_PAIRS = 5  # strokes of each class
-BRUSH_RADIUS = 1.5
+N_STROKES, LENGTH, WIDTH = 8, 60, 3  # and pixels
 UNLABELLED, CELL, MEMBRANE = range(3)
 
 
@@ -28,8 +27,7 @@ class PixelDemo(NamedTuple):
     painted : ndarray of shape (h, w)
         The section with strokes.
     strokes : ndarray of shape (h, w), uint8
-        0 where nothing is painted, 1 on strokes of cells, 2 of membranes.
-    n_strokes : int
+        0 where nothing is painted, 1 on cells, 2 on membranes.
     images, truth : ndarray of shape (n, h, w)
         The new sections, and where their membranes are.
     probabilities : dict of str to ndarray of shape (n, h, w)
@@ -39,7 +37,6 @@ class PixelDemo(NamedTuple):
 
     painted: np.ndarray
     strokes: np.ndarray
-    n_strokes: int
     images: np.ndarray
     truth: np.ndarray
     probabilities: dict[str, np.ndarray]
@@ -50,7 +47,7 @@ class PixelDemo(NamedTuple):
         """The result in one sentence."""
         ours, forest = self.scores[OURS], self.scores[FOREST]
         return (
-            f"Pixels: from {self.n_strokes} strokes on one section, {ours.pixel_error:.1%} of the pixels of "
+            f"Pixels: from {N_STROKES} strokes on one section, {ours.pixel_error:.1%} of the pixels of "
             f"{len(self.images)} new sections are wrong; {forest.pixel_error:.1%} by a pixel forest on the same "
             f"strokes. Cells found (V_rand, at most 1): {ours.v_rand:.2f}, and {forest.v_rand:.2f} by the forest."
         )
@@ -68,11 +65,11 @@ def run_pixels(random_state: int = 0, n_jobs: int | None = -1) -> PixelDemo:
     -------
     result : PixelDemo
     """
-    sections = make_membranes(1 + N_NEW, (SIDE, SIDE), random_state=random_state)
+    sections = make_membranes(1 + N_NEW, (SIDE, SIDE), noise=NOISE, random_state=random_state)
     masks = np.asarray(sections.masks)
     images, truth = np.asarray(sections.images[1:]), masks[1:]
     [rng] = spawn_rngs(random_state, 1)
-    strokes, n_strokes = paint_strokes(masks[0], rng)
+    strokes = paint_strokes(masks[0], rng)
     segmenter = JungleSegmenter(unlabelled=UNLABELLED, n_jobs=n_jobs, random_state=random_state)
     segmenter.fit([sections.images[0]], [strokes])
     column = list(segmenter.classes_).index(MEMBRANE)
@@ -81,17 +78,19 @@ def run_pixels(random_state: int = 0, n_jobs: int | None = -1) -> PixelDemo:
         FOREST: predict_by_forest(sections.images[0], strokes, images, random_state, n_jobs),
     }
     scores = {name: segmentation_scores(found, truth, n_jobs=n_jobs) for name, found in probabilities.items()}
-    return PixelDemo(np.asarray(sections.images[0]), strokes, n_strokes, images, truth, probabilities, scores)
+    return PixelDemo(np.asarray(sections.images[0]), strokes, images, truth, probabilities, scores)
 
 
-def paint_strokes(mask: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Paint strokes of both classes on a section; return them as labels (h, w), and their number."""
+def paint_strokes(mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Paint straight strokes across a section, with the class that is under the brush; return labels (h, w)."""
     strokes = np.zeros(mask.shape, np.uint8)
-    drawn = list(draw_strokes(mask, N_PAIRS, BRUSH_RADIUS, rng))
-    for is_membrane, points in drawn:
-        corners = np.round(points[:, None, ::-1]).astype(np.int32)  # x before y
-        cv2.polylines(strokes, [corners], False, MEMBRANE if is_membrane else CELL, round(2 * BRUSH_RADIUS))
-    return strokes, len(drawn)
+    for _ in range(N_STROKES):
+        angle, centre = rng.uniform(0, np.pi), rng.uniform(LENGTH / 2, np.array(mask.shape[::-1]) - LENGTH / 2)
+        reach = LENGTH / 2 * np.array([np.cos(angle), np.sin(angle)])
+        ends = np.rint([centre - reach, centre + reach]).astype(int)
+        stroke = cv2.line(np.zeros_like(strokes), tuple(ends[0]), tuple(ends[1]), 1, WIDTH).astype(bool)
+        strokes[stroke] = np.where(mask[stroke], MEMBRANE, CELL)
+    return strokes
 
 
 def predict_by_forest(
