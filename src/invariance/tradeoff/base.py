@@ -209,7 +209,7 @@ class ImageKernel(BaseKernel):
         """
         X = check_images(self, X, reset=True)
         self.images_ = _resized(X, self.side)
-        vars(self).pop("_kept_points", None)  # of images that it was fitted to before
+        self.__dict__.pop("_kept_points", None)  # of images that it was fitted to before
         self.kernel_ = clone(self.kernel)
         self.gram_ = PsdCorrection("clip")
         if _is_scaled_here(self.kernel_):
