@@ -15,8 +15,8 @@ from invariance.methods import (
     get_method,
     limits,
     method_names,
-    race,
     race_methods,
+    runner,
     select_method,
 )
 from invariance.methods.decisions import Basis, Cause
@@ -81,8 +81,8 @@ def world(monkeypatch):
         return self
 
     clock = SimpleNamespace(monotonic=lambda: world.now, perf_counter=lambda: world.now)
-    monkeypatch.setattr(race, "judge_fold", judge_fold)
-    monkeypatch.setattr(race, "time", clock)
+    monkeypatch.setattr(runner, "judge_fold", judge_fold)
+    monkeypatch.setattr(runner, "time", clock)
     monkeypatch.setattr(limits, "time", clock)
     monkeypatch.setattr(ImageClassifier, "fit", fit)
     return world
@@ -113,6 +113,13 @@ def test_a_race_has_a_model_soon_and_ends_in_time(side, n_images, budget, world)
     assert times[-1] <= 1.25 * budget
     assert world.fitted[-1] == (last.method, last.n_fitted)
     assert last.n_fitted == n_images or last.method in ("tangent", "texture", "objects", "codebook")
+
+
+def test_a_large_budget_does_not_delay_the_first_model(world):
+    begun = world.now
+    first = next(event for event in race_methods(*task(3000), budget=6000) if isinstance(event, Selection))
+    assert world.now - begun < 15
+    assert first.n_fitted < 3000
 
 
 def test_every_selection_but_the_last_says_that_the_race_goes_on(world):
@@ -220,14 +227,20 @@ def test_few_images_are_judged_several_times(world):
     assert many.trials[0].n_judgements.max() == 1
 
 
-@pytest.mark.parametrize(("each", "is_all"), [(0.12, True), (0.5, False)])
-def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, world):
+@pytest.mark.parametrize(
+    ("each", "is_all", "basis"),
+    [(0.1, True, Basis.MOST_ACCURATE), (0.13, True, Basis.FAR_AHEAD), (0.5, False, Basis.MOST_ACCURATE)],
+)
+def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, basis, world, monkeypatch):
+    monkeypatch.setattr(type(get_method("texture")), "startup", 0.0)  # as it is in this world
     world.speeds = {name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in world.speeds}
     world.speeds["texture"] = Speed(0.1, each, 0.01, (0.99, 1.0))
     begun = world.now
     selected = select_method(*task(500, 128), budget=75)
     assert selected.method == "texture"
     assert world.now - begun <= 1.25 * 75
+    assert selected.basis == basis
+    assert (selected.overrun > 0) == (basis == Basis.FAR_AHEAD)
     assert (selected.n_fitted == 500) == is_all
     assert (f"fitted to {selected.n_fitted} of 500 images" in selected.reason) != is_all
 

@@ -83,11 +83,16 @@ def opened(folder):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A trained session, its classes, and the event of the training; it is not changed by tests."""
+    """A trained session, its classes, and the event of the training; it is not changed by tests.
+
+    Trials are counted instead of seconds, so that the method does not depend on how busy the machine is.
+    """
     path = tmp_path_factory.mktemp("trained")
     session = Opened(folder.__wrapped__(path))
     numbers = session.label_some()
-    event = session.run("train", budget=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(image_jobs, "race_methods", partial(image_jobs.race_methods, max_trials=8))
+        event = session.run("train", budget=5)
     yield session, numbers, event
     session.project.close()
 

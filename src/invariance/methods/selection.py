@@ -16,8 +16,9 @@ from invariance.methods.heats import draw_heats
 from invariance.methods.limits import Budget, MaxTrials
 from invariance.methods.method import Method
 from invariance.methods.preparation import MAX_SIDE, Facts, learn_facts
-from invariance.methods.race import Race, Runner
+from invariance.methods.race import Race
 from invariance.methods.registry import get_methods
+from invariance.methods.runner import Runner
 from invariance.methods.trial import MIN_PER_CLASS
 from invariance.transformations import TransformationSet
 

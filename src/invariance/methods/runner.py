@@ -1,0 +1,103 @@
+"""A method in a race: what it was tried on, its model, and how long it takes."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from invariance.methods.classifier import ImageClassifier
+from invariance.methods.forecast import Forecast, Timing
+from invariance.methods.heats import TIMES_MORE, Heat
+from invariance.methods.method import Method
+from invariance.methods.trial import Judged, Trial, join_folds, judge_fold
+
+
+class Runner:
+    """A method in a race: its trials on the last rung that it was on, and how long it takes.
+
+    Parameters
+    ----------
+    method : Method
+    classifier : ImageClassifier
+    n_images : int
+    """
+
+    def __init__(self, method: Method, classifier: ImageClassifier, n_images: int):
+        self.method, self.classifier = method, classifier
+        self.forecast = Forecast(method.growth, method.startup)
+        self.rung, self.n_learned = -1, 0
+        self._trial: Trial | None = None
+        self._judged: list[Judged] = []
+        self._is_described = np.zeros(n_images, bool)
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+        return self.method.name
+
+    @property
+    def trial(self) -> Trial:
+        """Its predictions on its rung; only after `run`."""
+        assert self._trial is not None
+        return self._trial
+
+    @property
+    def last_trial(self) -> Trial | None:
+        """Its predictions, or None before `run`."""
+        return self._trial
+
+    def run(self, images: Sequence[np.ndarray], labels: Any, heat: Heat) -> None:
+        """Try the method on a fold."""
+        training, held = heat.fold
+        judged = judge_fold(self.classifier, images, labels, heat.fold)
+        self._judged = [*(self._judged if heat.rung == self.rung else ()), judged]
+        self._trial = join_folds(self.name, self.classifier, labels, self._judged)
+        self.rung, self.n_learned = heat.rung, len(training)
+        described = max(judged.fit_saved / len(training), judged.predict_saved / len(held))
+        self.forecast.note(Timing(len(training), judged.fit_seconds, judged.predict_seconds / len(held), described))
+        self._is_described[np.concatenate(heat.fold)] = True
+
+    def fit(self, images: Sequence[np.ndarray], labels: Any, rows: np.ndarray) -> "Model":
+        """Return a model of some rows."""
+        started = time.perf_counter()
+        given = images if len(rows) == len(images) else [images[row] for row in rows]
+        fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
+        seconds = time.perf_counter() - started
+        if self.forecast.timings:
+            self.forecast.note_fit(len(rows), seconds)
+        self._is_described[rows] = True
+        return Model(self, fitted, len(rows), seconds)
+
+    def seconds_of_fold(self, heat: Heat) -> float:
+        """Expected seconds of a heat; only after `run`."""
+        training, held = heat.fold
+        return self.forecast.fold(len(training), len(held), self._count_new(np.concatenate(heat.fold)))
+
+    def seconds_of_fit(self, n_images: int) -> float:
+        """Expected seconds of fitting so many images; 0 where they are not known."""
+        if not self.is_known(n_images):
+            return 0.0
+        share = n_images / len(self._is_described)
+        return self.forecast.fit(n_images, round(share * int((~self._is_described).sum())))
+
+    def is_known(self, n_images: int) -> bool:
+        """Whether fitting so many images can be forecast: one trial on few says too little, as does unseen growth."""
+        timings = self.forecast.timings
+        if len(timings) == 1:
+            is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
+            return is_measured or n_images <= 2 * TIMES_MORE * timings[0].n_images
+        return bool(timings)
+
+    def _count_new(self, rows: np.ndarray) -> int:
+        return int((~self._is_described[rows]).sum())
+
+
+class Model(NamedTuple):
+    """A fitted classifier of a runner: to how many images, and in how many seconds."""
+
+    runner: Runner
+    classifier: ImageClassifier
+    n_fitted: int
+    seconds: float
