@@ -6,7 +6,7 @@ import skops.io
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from invariance.codebooks import KMeansCodebook
+from invariance.codebooks import KMeansCodebook, kmeans
 from invariance.codebooks.kmeans import find_words, nearest_words
 from invariance.codebooks.starts import best_start, spread_centres
 from invariance.models import ModelError, load, save
@@ -55,6 +55,23 @@ def test_nearest_words_are_those_of_a_slow_search():
     vectors, words = rng.standard_normal((2, 300, 5)).astype(np.float32)
     slow = ((vectors[:, None] - words) ** 2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(nearest_words(vectors, words), slow)
+
+
+def test_words_of_the_same_descriptors_and_settings_are_found_once(blobs, monkeypatch):
+    X = blobs[0] + 0.5  # of this test alone
+    settings = {"n_words": 5, "batch_size": 50, "random_state": 0}
+    first = KMeansCodebook(**settings).fit(X)
+    monkeypatch.setattr(kmeans, "fit_kmeans", lambda *_: pytest.fail("they were found again"))
+    again = KMeansCodebook(**settings).fit(X.copy())
+    np.testing.assert_array_equal(again.words_, first.words_)
+    assert again.n_iter_ == first.n_iter_ > 0
+    again.words_[:] = 0  # a model is its own
+    np.testing.assert_array_equal(KMeansCodebook(**settings).fit(X).words_, first.words_)
+    for change in ({"n_words": 6}, {"batch_size": 60}, {"random_state": 1}, {"n_init": 1}, {"max_iter": 9}):
+        with pytest.raises(pytest.fail.Exception):
+            KMeansCodebook(**settings | change).fit(X)
+    with pytest.raises(pytest.fail.Exception):
+        KMeansCodebook(**settings).fit(X + 1)
 
 
 def test_starts_are_spread_over_what_is_far_apart():

@@ -21,7 +21,7 @@ def run(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all that is kept; it is computed again.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show where descriptions of images are kept for later commands, or remove them."""
+    """Show where descriptions of images and words are kept for later commands, or remove them."""
     from invariance._core.keeping import BOUND, PLACE, shared_store
 
     store = shared_store()
@@ -36,9 +36,9 @@ def run(
         say(json.dumps({"folder": str(store.folder), "max_bytes": store.max_bytes, **usage._asdict()}, indent=2))
         return
     if clear:
-        say(f"Removed {before.n_arrays:,} descriptions, {before.n_bytes:,} bytes.")
+        say(f"Removed {before.n_arrays:,} arrays, {before.n_bytes:,} bytes.")
     say(
-        f"{usage.n_arrays:,} descriptions, "
+        f"{usage.n_arrays:,} arrays, "
         f"{usage.n_bytes:,} of at most {store.max_bytes:,} bytes, in '{store.folder}'.\n"
         f"{PLACE} names another folder, or 0 for none; {BOUND} sets the limit."
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -10,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from invariance._core import loaded
 from invariance._core.checks import check_choice, check_count, check_number
+from invariance._core.keeping import keep
 from invariance._core.parallel import one_blas_thread
 from invariance._core.randomness import make_rng
 from invariance.codebooks.starts import best_start
@@ -21,6 +23,7 @@ INITS = ("k-means++", "random")
 BLOCK_BYTES = 2**19
 # Small batches, three starts and thirty epochs find words of textures and objects as good as those of all descriptors.
 BATCH_SIZE, N_INIT, MAX_ITER = 4096, 3, 30
+KEPT_VERSION = 1  # of centres that are kept; another one goes with every change of what is computed
 
 
 class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -111,8 +114,8 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         shares = _equal_shares(check_count("n_words", self.n_words, n_groups), n_groups)
         seeds = make_rng(self.random_state).integers(2**31, size=n_groups)
         found = [self._kmeans(*task) for task in zip(groups, shares, seeds.tolist(), strict=True)]
-        self.words_ = np.concatenate([kmeans.cluster_centers_ for kmeans in found])
-        self.n_iter_ = max(kmeans.n_iter_ for kmeans in found)
+        self.words_ = np.concatenate([centres for centres, _ in found])
+        self.n_iter_ = max(n_iter for _, n_iter in found)
         self.posteriors_ = self.purity_ = None
         if codes is not None:
             self.posteriors_ = class_shares(self.transform(X), codes, self.n_words_, len(self.classes_))
@@ -155,8 +158,8 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             purity_=loaded.optional(loaded.array((self.n_words_,), np.float64, 0, 1)),
         )
 
-    def _kmeans(self, X: np.ndarray, n_words: int, seed: int) -> KMeans | MiniBatchKMeans:
-        """k-means on one group of descriptors."""
+    def _kmeans(self, X: np.ndarray, n_words: int, seed: int) -> tuple[np.ndarray, int]:
+        """The centres of one group of descriptors, and the number of iterations."""
         settings = {
             "init": check_choice("init", self.init, INITS),
             "n_init": check_count("n_init", self.n_init),
@@ -165,7 +168,7 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self.batch_size is not None:
             settings["batch_size"] = check_count("batch_size", self.batch_size)
             settings["reassignment_ratio"] = check_number("reassignment_ratio", self.reassignment_ratio, 0, 1)
-        return fit_kmeans(X, n_words, seed, **settings)
+        return find_centres(X, n_words, seed, **settings)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -177,16 +180,31 @@ class KMeansCodebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return 1
 
 
-def fit_kmeans(X: np.ndarray, n_words: int, seed: int, **settings: Any) -> KMeans | MiniBatchKMeans:
-    """k-means on descriptors (n, d) float32: on one thread by batches, if a `batch_size` is among the settings.
+def find_centres(X: np.ndarray, n_words: int, seed: int, **settings: Any) -> tuple[np.ndarray, int]:
+    """The centres (n_words, d) float32 of k-means on descriptors (n, d) float32, and the number of iterations.
 
-    With batches, the starts of "k-means++" are ours.
+    Those of the same descriptors, settings and seed are kept.
     """
     if n_words > len(X):
         raise ValueError(
             f"n_words must be at most n_samples={len(X)}, the descriptors that words are found among; got {n_words}. "
             f"Ask for fewer words, or for more descriptors."
         )
+
+    def make() -> np.ndarray:
+        fitted = fit_kmeans(X, n_words, seed, settings)
+        return np.vstack([fitted.cluster_centers_, np.full((1, X.shape[1]), fitted.n_iter_, np.float32)])
+
+    kind = repr(("k-means", KEPT_VERSION, sklearn.__version__, n_words, seed, sorted(settings.items())))
+    kept = keep(kind, X, make)
+    return kept[:-1].copy(), int(kept[-1, 0])
+
+
+def fit_kmeans(X: np.ndarray, n_words: int, seed: int, settings: dict[str, Any]) -> KMeans | MiniBatchKMeans:
+    """k-means on descriptors (n, d) float32: on one thread by batches, if a `batch_size` is among the settings.
+
+    With batches, the starts of "k-means++" are ours.
+    """
     if "batch_size" not in settings:
         with one_blas_thread():
             return KMeans(n_words, random_state=seed, **settings).fit(X)
@@ -194,8 +212,8 @@ def fit_kmeans(X: np.ndarray, n_words: int, seed: int, **settings: Any) -> KMean
     with one_blas_thread(), threadpool_limits(limits=1, user_api="openmp"):
         if settings["init"] == "k-means++":
             rng = np.random.default_rng(seed)
-            settings["init"] = best_start(X, n_words, settings["n_init"], settings["batch_size"], rng)
-            settings["n_init"] = 1
+            start = best_start(X, n_words, settings["n_init"], settings["batch_size"], rng)
+            settings = settings | {"init": start, "n_init": 1}
         return MiniBatchKMeans(n_words, random_state=seed, **settings).fit(X)
 
 
@@ -203,7 +221,7 @@ def find_words(X: np.ndarray, n_words: int, seed: int) -> np.ndarray:
     """The centres (n_words, d) float32 of k-means by batches on descriptors (n, d), with the default settings."""
     X = np.ascontiguousarray(X, np.float32)
     settings = {"batch_size": BATCH_SIZE, "n_init": N_INIT, "max_iter": MAX_ITER, "reassignment_ratio": 0.0}
-    return fit_kmeans(X, n_words, seed, init="k-means++", **settings).cluster_centers_
+    return find_centres(X, n_words, seed, init="k-means++", **settings)[0]
 
 
 def nearest_words(X: np.ndarray, words: np.ndarray) -> np.ndarray:
