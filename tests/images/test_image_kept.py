@@ -67,6 +67,19 @@ def test_eight_bits_stay_eight_bits(tmp_path, mode, dtype):
     np.testing.assert_array_equal(compact.astype(np.float32) / np.float32(scale), read_image(tmp_path / "image.png"))
 
 
+def test_images_that_a_camera_turned_are_shrunk_upright(tmp_path):
+    pixels = np.zeros((40, 60, 3), np.uint8)
+    pixels[:, :30, 0] = 255
+    exif = Image.Exif()
+    exif[274] = 6  # the camera was turned by 90°
+    Image.fromarray(pixels).save(tmp_path / "turned.png", exif=exif)
+    shrunk = shrink(read_compact(tmp_path / "turned.png"), 30)
+    assert shrunk.shape == (30, 20, 3)
+    assert shrunk[0, :, 0].tolist() == [255] * 20
+    assert not shrunk[-1].any()
+    np.testing.assert_array_equal(shrunk, shrink(np.rot90(pixels, -1), 30))
+
+
 def test_transparent_images_are_laid_over_white(tmp_path):
     Image.new("RGBA", (4, 4), (0, 0, 0, 0)).save(tmp_path / "clear.png")
     np.testing.assert_array_equal(read_compact(tmp_path / "clear.png"), np.ones((4, 4, 3)))

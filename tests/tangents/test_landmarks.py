@@ -7,6 +7,7 @@ from invariance import Identity, LandmarkClassifier, Rotations, Shifts
 from invariance._core.randomness import draw_stratified
 from invariance.descriptors import GradientGrid
 from invariance.tangents import landmarks
+from invariance.tangents.hard_images import add_hard, lack_of_margin
 from invariance.tangents.ridge import PENALTIES, Sums, fit_ridge
 from tests import reference
 
@@ -125,19 +126,19 @@ def test_all_images_count_whatever_the_number_at_a_time(glyphs, few_at_a_time, m
 
 def test_an_image_lacks_margin_as_far_as_another_class_comes_close():
     scores = np.array([[1.0, -1.0, -1.0], [0.5, 0.5, -1.0], [-1.0, 1.0, -1.0], [3.0, -1.0, -1.0]])
-    np.testing.assert_allclose(landmarks.lack_of_margin(scores, np.zeros(4, int)), [0, 1, 2, 0])
+    np.testing.assert_allclose(lack_of_margin(scores, np.zeros(4, int)), [0, 1, 2, 0])
 
 
 def test_further_landmarks_are_drawn_from_hard_images_first():
     lack = np.zeros(400)
     lack[100:120] = 1.5
     first = np.arange(0, 400, 40)
-    chosen = landmarks.add_hard(first, lack, 30, np.random.default_rng(0))
+    chosen = add_hard(first, lack, 30, np.random.default_rng(0))
     assert (np.diff(chosen) > 0).all()
     assert len(chosen) == 30
     assert np.isin(first, chosen).all()
     assert np.isin(chosen, np.arange(100, 120)).sum() > 15
-    np.testing.assert_array_equal(landmarks.add_hard(first, lack, 5, np.random.default_rng(0)), first)
+    np.testing.assert_array_equal(add_hard(first, lack, 5, np.random.default_rng(0)), first)
 
 
 def test_there_are_as_many_landmarks_as_asked_for_and_some_of_every_class(glyphs):

@@ -58,13 +58,13 @@ def read_compact(path: str | os.PathLike) -> np.ndarray:
 
     Returns
     -------
-    image : ndarray of shape (h, w) or (h, w, c), uint8 or float32
+    image : ndarray of shape (h, w) or (h, w, c), uint8 or float32, C-ordered
         Divided by 255 if it is uint8, it is what `read_image` returns.
     """
     path = Path(path)
     pages = decode(path, one_page=True, stored=False)
     if pages.alpha is None and pages.values.dtype == np.uint8 and pages.white == np.iinfo(np.uint8).max:
-        return pages.values[0]
+        return np.ascontiguousarray(pages.values[0])
     return _in_unit_range(path, pages)[0]
 
 

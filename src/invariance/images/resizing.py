@@ -96,7 +96,7 @@ def shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
     scale = check_count("max_side", max_side) / max(height, width)
     new_height, new_width = max(1, round(height * scale)), max(1, round(width * scale))
     if image.dtype == np.uint8:
-        return stretch(image, new_height, new_width)
+        return stretch(np.ascontiguousarray(image), new_height, new_width)
     return resize(image, (new_height, new_width), "stretch")
 
 

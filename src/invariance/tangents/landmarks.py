@@ -14,15 +14,12 @@ from invariance._core.progress import track
 from invariance._core.randomness import draw_stratified, make_rng
 from invariance.descriptors import GradientGrid
 from invariance.images import encode_labels, to_grey, validate_images
+from invariance.tangents.hard_images import FIRST_SHARE, add_hard, lack_of_margin
 from invariance.tangents.ridge import Sums, fit_ridge
 from invariance.transformations import Identity
 
 # gamma="auto" is this over the mean squared distance; chosen on held-out digits, upright and turned at random.
 SHARPNESS = 2.0
-# Share of the landmarks that is drawn at random. With 2,000 landmarks of 15,000 digits, held-out digits had an error of
-# 0.84 % with all drawn at random and of 0.66 % with a third.
-FIRST_SHARE = 1 / 3
-MIN_CHANCE = 1e-3  # of images that are clear, relative to the square of a lack of margin
 # Memory of the similarities of one block of images to all landmarks under all members.
 BLOCK_BYTES = 8 * 2**20
 MAX_LANDMARKS = 20_000
@@ -264,23 +261,6 @@ class LandmarkClassifier(ClassifierMixin, BaseEstimator):
             return check_number("gamma", self.gamma, 0)
         mean = float(squared.mean())
         return SHARPNESS / mean if mean > 0 else SHARPNESS
-
-
-def lack_of_margin(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """How far images are from being clear, (n,): 0 if the score of their class is 2 above all others, as fitted."""
-    rows = np.arange(len(codes))
-    others = scores.copy()
-    others[rows, codes] = -np.inf
-    return np.maximum(1 - (scores[rows, codes] - others.max(axis=1)) / 2, 0)
-
-
-def add_hard(chosen: np.ndarray, lack: np.ndarray, n_landmarks: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw further images up to a number, by the squares of their lack of margin: sorted indices of all."""
-    rest = np.delete(np.arange(len(lack)), chosen)
-    chances = lack[rest] ** 2 + MIN_CHANCE
-    n_further = max(0, n_landmarks - len(chosen))
-    further = rng.choice(rest, n_further, replace=False, p=chances / chances.sum())
-    return np.sort(np.concatenate([chosen, further]))
 
 
 def _slices(n_images: int) -> list[slice]:
