@@ -56,7 +56,7 @@ class ImageDemo(NamedTuple):
         """The result in one sentence."""
         best, method = self.best_peer, self.selection.method
         return (
-            f"Images: `advise` says to ignore {self.advice.advised.name}; `fit` picks '{method}', whose accuracy on "
+            f"Images: advise says to ignore {self.advice.advised.name}; fit picks '{method}', whose accuracy on "
             f"{len(self.new)} new images rises from {self.plain.accuracy:.1%} to {self.invariant.accuracy:.1%}. "
             f"{_compare(self.invariant.accuracy, self.peers[best], best)}"
         )
