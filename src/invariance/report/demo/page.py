@@ -111,8 +111,8 @@ def _show_images(report: Report, demo: ImageDemo) -> None:
         f"Handwritten digits at any angle, as on parts that lie on a belt; {len(labelled)} are labelled. Nines "
         "are left out: at any angle they are sixes.",
     ).images(
-        labelled.images[::5],
-        [str(label) for label in labelled.labels[::5]],
+        list(labelled.images[::5]),
+        [str(label) for label in np.asarray(labelled.labels)[::5]],
         "Some of the labelled images.",
         side=64,
     ).text(*demo.advice.reasons[:4])
