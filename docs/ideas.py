@@ -93,7 +93,7 @@ def tangents() -> Figure:
     digit = datasets.load_digits().images[:1]
     vectors = tangent_vectors(digit, Shifts() * Rotations(3) * Scales(3))[0]
     vectors = 0.5 + 0.5 * vectors / np.abs(vectors).max(axis=(1, 2), keepdims=True)
-    return image_grid_figure([digit[0], *vectors], ["digit", "down", "right", "rotation", "scale"][: 1 + len(vectors)])
+    return image_grid_figure([digit[0], *vectors], ["digit", "shift", "shift", "rotation", "scale"][: 1 + len(vectors)])
 
 
 def tradeoff() -> Figure:

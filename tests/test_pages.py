@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 import typer
+from PIL import Image
 
 from invariance.cli import app, fit, main
 from invariance.datasets import make_membranes
-from invariance.images import page_writer
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -46,9 +47,7 @@ def folder(tmp_path_factory):
     write(masks[0], folder / "scribbles.png")
     write(255 * sections.images[1], folder / "other.jpg")
     write(rng.integers(0, 255, (40, 40, 3)), folder / "leaf.jpg")
-    with page_writer(folder / "stack.tif") as write_page:
-        for image in sections.images:
-            write_page((255 * image).astype(np.uint8))
+    tifffile.imwrite(folder / "stack.tif", (255 * sections.images).astype(np.uint8))
     zarr = pytest.importorskip("zarr")
     for name, values in {
         "volume.zarr": (255 * sections.images).astype(np.uint8),
@@ -60,8 +59,7 @@ def folder(tmp_path_factory):
 
 def write(pixels, path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    with page_writer(path) as write_page:
-        write_page(np.asarray(pixels).astype(np.uint8))
+    Image.fromarray(np.asarray(pixels).astype(np.uint8)).save(path)
 
 
 def commands_of(block):

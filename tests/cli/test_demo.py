@@ -16,7 +16,7 @@ def reduced(monkeypatch):
     """The same with fewer and smaller images."""
     monkeypatch.setattr(pixels, "SIDE", 128)
     monkeypatch.setattr(pixels, "N_NEW", 1)
-    monkeypatch.setattr(images, "N_LABELLED", 60)
+    monkeypatch.setattr(images, "N_LABELLED", 6)
     monkeypatch.setattr(images, "N_NEW", 30)
     monkeypatch.setattr(images, "BUDGET", 1.0)
 
@@ -49,7 +49,8 @@ def test_strokes_show_the_truth_and_the_same_seed_paints_the_same():
 
 def test_digits_are_turned_and_new_ones_are_not_among_the_labelled():
     labelled, new = images.draw_digits(np.random.default_rng(0))
-    assert (len(labelled), len(new)) == (images.N_LABELLED, images.N_NEW)
+    assert np.bincount(labelled.labels).tolist() == [images.N_LABELLED] * 9
+    assert len(new) == images.N_NEW
     assert images.LEFT_OUT not in {*labelled.labels, *new.labels}
     flat = {image.tobytes() for image in labelled.images}
     assert len(flat) == len(labelled)

@@ -74,7 +74,7 @@ class LandmarkClassifier(ClassifierMixin, BaseEstimator):
     penalty_ : float
         Penalty of the squared weights, which has the smallest squared error of left-out images.
     means_, weights_, offsets_ : ndarrays of shapes (m,), (m, n_classes) and (n_classes,)
-        The regression: scores are (similarities - means_) @ weights_ + offsets_.
+        The regression: scores are `(similarities - means_) @ weights_ + offsets_`.
     sharpness_ : float
         Factor of the scores before the softmax, learned from the scores of left-out images.
     image_shape_ : tuple of int

@@ -16,7 +16,7 @@ from invariance.transformations import Identity
 from invariance.transformations.parsing import parse_transformations
 
 LEFT_OUT = 9  # at any angle it is a six
-N_LABELLED, N_NEW = 90, 300
+N_LABELLED, N_NEW = 10, 300  # per class, and of all classes
 ENLARGED, BORDER = 2.5, 6  # times, and pixels around, so that nothing is cut off when a digit is turned
 COPIES = ", turned copies"
 COPIED = ("SVM of pixels", "HOG + SVM")
@@ -56,7 +56,7 @@ class ImageDemo(NamedTuple):
         """The result in one sentence."""
         best, method = self.best_peer, self.selection.method
         return (
-            f"Images: `advise` says to ignore {self.advice.advised.name}; `fit` picks '{method}', whose accuracy on "
+            f"Images: advise says to ignore {self.advice.advised.name}; fit picks '{method}', whose accuracy on "
             f"{len(self.new)} new images rises from {self.plain.accuracy:.1%} to {self.invariant.accuracy:.1%}. "
             f"{_compare(self.invariant.accuracy, self.peers[best], best)}"
         )
@@ -101,10 +101,13 @@ def draw_digits(rng: np.random.Generator) -> tuple[Dataset, Dataset]:
     """Return labelled and new handwritten digits without nines, each turned by a random angle."""
     digits = load_digits()
     assert digits.labels is not None
-    drawn = digits.take(rng.permutation(np.flatnonzero(digits.labels != LEFT_OUT))[: N_LABELLED + N_NEW])
+    order = rng.permutation(np.flatnonzero(digits.labels != LEFT_OUT))
+    classes = np.unique(digits.labels[order])
+    labelled = np.concatenate([order[digits.labels[order] == label][:N_LABELLED] for label in classes])
+    drawn = digits.take(np.concatenate([labelled, np.setdiff1d(order, labelled, assume_unique=True)[:N_NEW]]))
     turned = [turn(image, angle) for image, angle in zip(drawn.images, rng.uniform(0, 360, len(drawn)), strict=True)]
     drawn = replace(drawn, images=np.stack(turned))
-    return drawn.take(slice(N_LABELLED)), drawn.take(slice(N_LABELLED, None))
+    return drawn.take(slice(len(labelled))), drawn.take(slice(len(labelled), None))
 
 
 def turn(image: np.ndarray, angle: float) -> np.ndarray:

@@ -19,7 +19,7 @@ from invariance.report.figures import GREEN, RED, pick_evenly
 from invariance.transformations.parsing import parse_transformations
 
 N_EXAMPLES = 8
-IMAGE_SIDE = 256  # pixels on the page
+IMAGE_SIDE = 224  # pixels on the page
 COLOURS = {CELL: (0.20, 0.50, 0.90), MEMBRANE: (1.0, 0.75, 0.0)}
 OPACITY = 0.55
 NEXT = """invariance studio --samples                    # paint strokes yourself (needs pip install '.[studio]')
@@ -77,15 +77,14 @@ def _show_pixels(report: Report, demo: PixelDemo) -> None:
         "This is one draw of strokes on generated sections, where the two are close: with another --seed either may be "
         "ahead. On real sections the errors of this library were lower, see docs/results.md.",
     )
-    shown, titles = [paint(demo)], ["before: the strokes"]
+    report.images([paint(demo)], ["the section with strokes"], "Before.", side=IMAGE_SIDE)
+    shown, titles = [], []
     for number, (image, truth) in enumerate(zip(demo.images, demo.truth, strict=True)):
-        shown += [image, _overlay(image, truth)]
-        titles += [f"new section {number + 1}", "its true membranes"]
-        for name, found in demo.probabilities.items():
-            wrong = np.mean((found[number] >= 0.5) != truth)
-            shown.append(_overlay(image, found[number] >= 0.5))
-            titles.append(f"after: {name}\n{wrong:.1%} of pixels wrong")
-    report.images(shown, titles, "Yellow: pixels labelled as membrane.", side=IMAGE_SIDE)
+        maps = {name: found[number] >= 0.5 for name, found in demo.probabilities.items()}
+        shown += [image, *(_overlay(image, mask) for mask in (*maps.values(), truth))]
+        wrong = [f"{name}: {np.mean(mask != truth):.1%} of pixels wrong" for name, mask in maps.items()]
+        titles += [f"new section {number + 1}", *wrong, "truth"]
+    report.images(shown, titles, "After. Yellow: pixels labelled as membrane.", side=IMAGE_SIDE)
     columns = ("method", "pixels wrong", "F of membranes", "V_rand")
     rows = [
         (name, f"{scores.pixel_error:.1%}", f"{scores.boundary_f:.3f}", f"{scores.v_rand:.3f}")
@@ -112,14 +111,14 @@ def _show_images(report: Report, demo: ImageDemo) -> None:
         f"Handwritten digits at any angle, as on parts that lie on a belt; {len(labelled)} are labelled. Nines "
         "are left out: at any angle they are sixes.",
     ).images(
-        labelled.images[: 2 * N_EXAMPLES],
-        [str(label) for label in labelled.labels[: 2 * N_EXAMPLES]],
+        list(labelled.images[::5]),
+        [str(label) for label in np.asarray(labelled.labels)[::5]],
         "Some of the labelled images.",
         side=64,
     ).text(*demo.advice.reasons[:4])
     report.figure(
         advice_figure(demo.advice),
-        "`advise`: change in accuracy when each candidate is ignored, with 95 % intervals, on the labelled images.",
+        "advise: change in accuracy when each candidate is ignored, with 95 % intervals, on the labelled images.",
     )
     phi = parse_transformations(demo.advice.text)
     orbit = phi.operators(labelled.images[0].shape).apply(labelled.images[:1])[0]
@@ -133,7 +132,7 @@ def _show_images(report: Report, demo: ImageDemo) -> None:
         f"{demo.selection.method}, ignoring nothing": demo.plain.accuracy,
         **demo.peers,
     }
-    report.text(f"`fit`: {demo.selection.reason}").figure(
+    report.text(f"fit: {demo.selection.reason}").figure(
         bar_figure({name: 100 * value for name, value in accuracies.items()}, "accuracy on new images, %", limit=100),
         f"{len(demo.new)} new images. Baselines learn from the same labelled images, some from eight turned copies of "
         "each.",
