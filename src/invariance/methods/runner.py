@@ -56,7 +56,8 @@ class Runner:
         self._trial = join_folds(self.name, self.classifier, labels, self._judged)
         self.rung, self.n_learned = heat.rung, len(training)
         described = max(judged.fit_saved / len(training), judged.predict_saved / len(held))
-        self.forecast.note(Timing(len(training), judged.fit_seconds, judged.predict_seconds / len(held), described))
+        n_learned = self._count_learned(len(training))
+        self.forecast.note(Timing(n_learned, judged.fit_seconds, judged.predict_seconds / len(held), described))
         self._is_described[np.concatenate(heat.fold)] = True
 
     def fit(self, images: Sequence[np.ndarray], labels: Any, rows: np.ndarray) -> "Model":
@@ -66,29 +67,35 @@ class Runner:
         fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
         seconds = time.perf_counter() - started
         if self.forecast.timings:
-            self.forecast.note_fit(len(rows), seconds)
+            self.forecast.note_fit(self._count_learned(len(rows)), seconds)
         self._is_described[rows] = True
         return Model(self, fitted, len(rows), seconds)
 
     def seconds_of_fold(self, heat: Heat) -> float:
         """Expected seconds of a heat; only after `run`."""
         training, held = heat.fold
-        return self.forecast.fold(len(training), len(held), self._count_new(np.concatenate(heat.fold)))
+        n_learned = self._count_learned(len(training))
+        return self.forecast.fold(n_learned, len(held), self._count_new(np.concatenate(heat.fold)))
 
     def seconds_of_fit(self, n_images: int) -> float:
         """Expected seconds of fitting so many images; 0 where they are not known."""
         if not self.is_known(n_images):
             return 0.0
-        share = n_images / len(self._is_described)
-        return self.forecast.fit(n_images, round(share * int((~self._is_described).sum())))
+        n_learned = self._count_learned(n_images)
+        share = n_learned / len(self._is_described)
+        return self.forecast.fit(n_learned, round(share * int((~self._is_described).sum())))
 
     def is_known(self, n_images: int) -> bool:
         """Whether fitting so many images can be forecast: one trial on few says too little, as does unseen growth."""
         timings = self.forecast.timings
         if len(timings) == 1:
             is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
-            return is_measured or n_images <= 2 * TIMES_MORE * timings[0].n_images
+            return is_measured or self._count_learned(n_images) <= 2 * TIMES_MORE * timings[0].n_images
         return bool(timings)
+
+    def _count_learned(self, n_images: int) -> int:
+        """Of so many images, how many the method learns from."""
+        return min(n_images, self.method.max_learned)
 
     def _count_new(self, rows: np.ndarray) -> int:
         return int((~self._is_described[rows]).sum())
