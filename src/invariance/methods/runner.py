@@ -95,7 +95,8 @@ class Runner:
 
     def _count_learned(self, n_images: int) -> int:
         """Of so many images, how many the method learns from."""
-        return min(n_images, self.method.max_learned)
+        most = self.method.max_learned
+        return n_images if most is None else min(n_images, most)
 
     def _count_new(self, rows: np.ndarray) -> int:
         return int((~self._is_described[rows]).sum())
