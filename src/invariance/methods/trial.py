@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from invariance._core.keeping import saved_seconds
 from invariance._core.parallel import one_blas_thread
+from invariance._core.randomness import draw_stratified
 from invariance.images import encode_labels
 from invariance.methods.evaluation import share_interval
 
@@ -110,7 +111,7 @@ def draw_folds(labels: Any, n_folds: int = 5, max_images: int | None = None, see
     rng = np.random.default_rng(seed)
     rows = np.arange(len(codes))
     if max_images is not None and max_images < len(codes):
-        rows = _draw_stratified(codes, max_images, rng)
+        rows = draw_stratified(codes, max_images, rng, MIN_PER_CLASS + 1)
     counts = np.bincount(codes[rows])
     if counts.min() < MIN_PER_CLASS:
         raise ValueError(f"class '{classes[counts.argmin()]}' has one image only; add another.")
@@ -216,10 +217,3 @@ def join_folds(name: str, classifier: Any, labels: Any, judged: Sequence[Judged]
     image_seconds = sum(fold.predict_seconds + fold.predict_saved for fold in judged) / n_judgements.sum()
     fit_seconds = min(fold.fit_seconds for fold in judged)
     return Trial(name, classifier, probabilities, n_correct, n_judgements, fit_seconds, image_seconds)
-
-
-def _draw_stratified(codes: np.ndarray, max_images: int, rng: np.random.Generator) -> np.ndarray:
-    """Return about `max_images` rows; each class keeps its share, but at least three images if it has them."""
-    share = max_images / len(codes)
-    rows = [rng.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
-    return np.sort(np.concatenate([some[: max(MIN_PER_CLASS + 1, round(share * len(some)))] for some in rows]))
