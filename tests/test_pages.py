@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     for name in ("leaves", "other-leaves", "labelled", "flowers", "new", "millions"):
         for shade, each in enumerate([""] if name in ("new", "millions") else ["birch", "maple"]):
             for number in range(6):
-                pixels = rng.integers(0, 90, (40, 40, 3)) + 120 * shade * (np.arange(40) % 8 < 4)[:, None]
+                pixels = rng.integers(0, 90, (40, 40)) + 120 * shade * (np.arange(40) % 8 < 4)[:, None]
                 write(pixels, folder / name / each / f"{number}.png")
     sections = make_membranes(2, (96, 96), random_state=0)
     masks = np.asarray(sections.masks) + 1
@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
     write(255 * sections.images[0], folder / "photo.png")
     write(masks[0], folder / "scribbles.png")
     write(255 * sections.images[1], folder / "other.jpg")
-    write(rng.integers(0, 255, (40, 40, 3)), folder / "leaf.jpg")
+    write(rng.integers(0, 255, (40, 40)), folder / "leaf.jpg")
     tifffile.imwrite(folder / "stack.tif", (255 * sections.images).astype(np.uint8))
     zarr = pytest.importorskip("zarr")
     for name, values in {
