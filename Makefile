@@ -2,6 +2,7 @@
 #   make demo       install, run the main job on data that ships with the dependencies, write an HTML report
 #   make studio     install, open a web page to paint labels on sample images
 #   make test       install, run all tests
+#   make test-pages  install, run every command and snippet of README and the documentation (minutes)
 #   make lint       install, check style, formatting and types
 #   make campaign   install, attack the library (minutes): forged files, kills, full disks; write campaign.json
 #   make reproduce  install, run the experiments without a current result (hours), write docs/reproductions.md
@@ -27,7 +28,7 @@ OLDEST_TESTS := tests/core tests/images tests/transformations tests/trees tests/
 # matplotlib keeps its list of fonts here rather than in the home directory.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: demo studio test test-oldest lint campaign reproduce figures docs dist clean distclean
+.PHONY: demo studio test test-pages test-oldest lint campaign reproduce figures docs dist clean distclean
 
 demo: $(VENV)/.base-installed
 	@$(BIN)/invariance demo
@@ -61,6 +62,9 @@ docs: $(VENV)/.docs-installed
 
 dist: $(VENV)/.dev-installed
 	@$(BIN)/python .ci/dist.py
+
+test-pages: $(VENV)/.dev-installed
+	@INVARIANCE_ALL_PAGES=1 $(BIN)/python -m pytest -q tests/test_pages.py
 
 test-oldest: $(OLDEST)/.installed
 	@$(OLDEST)/$(PROGRAMS)/python -m pytest -q -n $(JOBS) --dist loadfile $(OLDEST_TESTS)

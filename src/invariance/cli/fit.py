@@ -32,6 +32,7 @@ from invariance.cli.racing import follow
 
 if TYPE_CHECKING:
     from invariance.methods import ImageClassifier, ImageFolder, Selection, Trial
+    from invariance.methods.trial import Fold
 
 AUTO = "auto"
 BUDGET = 60.0  # seconds, as in `methods.selection`
@@ -107,7 +108,7 @@ def run(
 
     network = find_encoder(encoder, embed_encoder)
 
-    from invariance.methods import ImageClassifier, race_methods
+    from invariance.methods import ImageClassifier, draw_folds, race_methods
     from invariance.models import save
 
     started = time.perf_counter()
@@ -115,6 +116,8 @@ def run(
     if method != AUTO:
         ImageClassifier(str(method), phi).plan().check(str(method))
     data = read_folder(folder, strict)
+    # Where nothing can be held out, nothing is written.
+    folds = draw_folds(data.labels, seed=seed) if cross_validate else []
     if method == AUTO:
         whole = budget or BUDGET
         left = max(whole - (time.perf_counter() - started), MIN_RACE_SHARE * whole)
@@ -133,7 +136,7 @@ def run(
         save(classifier, path)
     trial, n_learned = (None, None) if selection is None else (selection.trial, selection.n_learned)
     if cross_validate:
-        trial, n_learned = _cross_validate(classifier, data, seed), None
+        trial, n_learned = _cross_validate(classifier, data, folds), None
     seconds = {"fit": fit_seconds, "total": time.perf_counter() - started}
     found = _as_dict(classifier, selection, trial, data, path, seconds)
     if events:
@@ -152,12 +155,12 @@ def _check_limits(method: str, budget: float | None, max_trials: int | None) -> 
         raise ValueError(f"--max-trials takes the place of --budget; got {max_trials} and {budget:g}. Leave one out.")
 
 
-def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", seed: int) -> "Trial":
+def _cross_validate(classifier: "ImageClassifier", data: "ImageFolder", folds: "list[Fold]") -> "Trial":
     from invariance._core.progress import track
-    from invariance.methods import cross_validate, draw_folds
+    from invariance.methods import cross_validate
 
-    folds = track(draw_folds(data.labels, seed=seed), "cross-validating")
-    return cross_validate(classifier.method_name, classifier, data.images, data.labels, folds)
+    tracked = track(folds, "cross-validating")
+    return cross_validate(classifier.method_name, classifier, data.images, data.labels, tracked)
 
 
 def _print(
