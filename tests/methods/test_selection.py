@@ -21,6 +21,7 @@ from invariance.methods import (
 )
 from invariance.methods.decisions import Basis, Cause
 from invariance.methods.trial import Judged
+from invariance.transformations import Custom, Shifts
 
 
 class Speed(NamedTuple):
@@ -85,6 +86,7 @@ def world(monkeypatch):
     monkeypatch.setattr(runner, "time", clock)
     monkeypatch.setattr(limits, "time", clock)
     monkeypatch.setattr(ImageClassifier, "fit", fit)
+    monkeypatch.setenv("INVARIANCE_CACHE", "0")  # worlds differ, their images do not
     return world
 
 
@@ -326,6 +328,88 @@ def test_what_a_number_of_trials_left_untried_is_named(world):
     selected = select_method(*task(300), max_trials=2)
     assert set(world.tried) == {("tangent", FIRST), ("landmarks", FIRST)}
     assert causes(selected)["jungle"] == Cause.NO_TRIALS_LEFT
+
+
+@pytest.fixture
+def kept(world, monkeypatch, tmp_path):
+    """The same world, where trials are kept in a folder of the test."""
+    monkeypatch.setenv("INVARIANCE_CACHE", str(tmp_path))
+    return world
+
+
+def race_again(world, *given, **settings):
+    """Return a selection, what was tried for it, and the seconds that passed."""
+    world.tried, begun = [], world.now
+    selected = select_method(*given, **settings)
+    return selected, world.tried, world.now - begun
+
+
+@pytest.mark.parametrize("limit", [{"budget": 60}, {"budget": 600}, {"max_trials": 20}])
+def test_a_second_race_of_the_same_images_repeats_the_decisions_of_the_first(limit, kept):
+    first, tried, seconds = race_again(kept, *task(300), **limit)
+    again, tried_again, seconds_again = race_again(kept, *task(300), **limit)
+    assert first.n_found == 0 < first.n_trials == len(tried)
+    assert tried_again == []
+    assert (again.method, again.basis, causes(again)) == (first.method, first.basis, causes(first))
+    assert again.n_found == again.n_trials == first.n_trials
+    assert [trial.accuracy for trial in again.trials] == [trial.accuracy for trial in first.trials]
+    assert seconds_again < seconds
+
+
+def test_a_larger_budget_goes_on_where_the_first_race_ended(kept):
+    first, _, _ = race_again(kept, *task(1000), budget=30)
+    more, tried, _ = race_again(kept, *task(1000), budget=300)
+    assert more.n_found == first.n_trials
+    assert len(tried) == more.n_trials - first.n_trials > 0
+
+
+def another_image(images, labels):
+    return [*images[:-1], np.ones_like(images[-1])], labels
+
+
+def another_label(images, labels):
+    return images, np.append(labels[:-1], 0)
+
+
+@pytest.mark.parametrize("change", [another_image, another_label])
+def test_other_images_are_tried_anew(change, kept):
+    images, labels = task(100)
+    race_again(kept, images, labels, budget=60)
+    selected, tried, _ = race_again(kept, *change(images, labels), budget=60)
+    of_all = [n for _, n in tried if n > FIRST]
+    assert of_all
+    assert selected.n_found < selected.n_trials
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"random_state": 1}, {"transformations": Shifts(2)}, {"max_side": 64}, {"scale": "image"}],
+)
+def test_other_settings_are_tried_anew(settings, kept):
+    race_again(kept, *task(40), budget=60)
+    selected, _, _ = race_again(kept, *task(40), budget=60, **settings)
+    assert selected.n_found == 0
+
+
+def test_what_no_text_describes_and_methods_of_other_packages_are_not_kept(kept, monkeypatch):
+    custom = Custom([np.fliplr])
+    race_again(kept, *task(40), transformations=custom, max_trials=5)
+    assert race_again(kept, *task(40), transformations=custom, max_trials=5)[0].n_found == 0
+    race_again(kept, *task(40), max_trials=5)
+    monkeypatch.setattr(type(get_method("jungle")), "__module__", "elsewhere")
+    assert race_again(kept, *task(40), max_trials=5)[0].n_found == 0
+
+
+def test_kept_trials_of_real_images_give_the_same_model():
+    glyphs = make_glyphs(6, 28, random_state=1)
+    first, again = (
+        select_method(list(glyphs.images), glyphs.labels, n_jobs=1, max_trials=3, random_state=7) for _ in range(2)
+    )
+    assert again.n_found == again.n_trials == 3
+    assert "3 of 3 trials are of an earlier fit" in again.reason
+    np.testing.assert_array_equal(
+        again.classifier.predict_proba(glyphs.images), first.classifier.predict_proba(glyphs.images)
+    )
 
 
 @pytest.mark.parametrize("budget", [-1, float("nan"), float("inf"), "long"])

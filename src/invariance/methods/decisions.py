@@ -125,6 +125,8 @@ class Selection(NamedTuple):
     n_images : int
     n_trials : int
         How often a method was fitted to some of the images and judged on others.
+    n_found : int
+        How many of these trials are of an earlier race of the same images.
     slower : dict of str to float
         Methods ahead that would have taken too long to fit, and the seconds expected.
     overrun : float
@@ -140,6 +142,7 @@ class Selection(NamedTuple):
     n_learned: int
     n_images: int
     n_trials: int
+    n_found: int
     slower: dict[str, float]
     overrun: float = 0.0
 
@@ -175,6 +178,7 @@ class Selection(NamedTuple):
             "reason": self.reason,
             "n_fitted": self.n_fitted,
             "n_trials": self.n_trials,
+            "n_found": self.n_found,
             "tried": [trial.as_json() for trial in self.trials],
             "left_out": {
                 out.method: {"cause": out.cause.name.lower(), "reason": out.sentence} for out in self.left_out
@@ -213,4 +217,6 @@ def _reason(selection: Selection) -> list[str]:
         said.append("A larger budget would try more.")
     if Cause.NO_TRIALS_LEFT in causes:
         said.append("More trials would try more.")
+    if selection.n_found:
+        said.append(f"{selection.n_found} of {selection.n_trials} trials are of an earlier fit of these images.")
     return said

@@ -21,6 +21,9 @@ class Limit(Protocol):
     def spend(self) -> None:
         """Note that a trial begins."""
 
+    def charge(self, seconds: float) -> None:
+        """Count seconds that something took in an earlier race, and not in this one."""
+
     def is_reached(self) -> bool:
         """Return whether no further trial may begin."""
 
@@ -48,6 +51,10 @@ class Budget:
 
     def spend(self) -> None:
         """Nothing but time counts."""
+
+    def charge(self, seconds: float) -> None:
+        """Bring the end nearer."""
+        self._deadline -= seconds
 
     def is_reached(self) -> bool:
         """Return whether the time is over."""
@@ -81,6 +88,9 @@ class MaxTrials:
     def spend(self) -> None:
         """Count a trial."""
         self._left -= 1
+
+    def charge(self, seconds: float) -> None:
+        """Nothing but trials counts."""
 
     def is_reached(self) -> bool:
         """Return whether all trials are spent."""

@@ -337,6 +337,7 @@ class Race:
             runner.n_learned,
             len(self.images),
             self.n_trials,
+            sum(other.n_found for other in self.runners),
             choice.slower,
             choice.overrun,
         )

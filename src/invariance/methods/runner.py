@@ -10,6 +10,8 @@ from sklearn.base import clone
 from invariance.methods.classifier import ImageClassifier
 from invariance.methods.forecast import Forecast, Timing
 from invariance.methods.heats import TIMES_MORE, Heat
+from invariance.methods.kept_trials import KeptTrials
+from invariance.methods.limits import Limit
 from invariance.methods.method import Method
 from invariance.methods.trial import Judged, Trial, join_folds, judge_fold
 
@@ -17,17 +19,24 @@ from invariance.methods.trial import Judged, Trial, join_folds, judge_fold
 class Runner:
     """A method in a race: its trials on the last rung that it was on, and how long it takes.
 
+    `n_found` is the number of trials that were known from an earlier race.
+
     Parameters
     ----------
     method : Method
     classifier : ImageClassifier
     n_images : int
+    kept : KeptTrials
+        What earlier races found out.
+    limit : Limit
+        Is charged with the time that something took in an earlier race, so that this one ends where that one did.
     """
 
-    def __init__(self, method: Method, classifier: ImageClassifier, n_images: int):
+    def __init__(self, method: Method, classifier: ImageClassifier, n_images: int, kept: KeptTrials, limit: Limit):
         self.method, self.classifier = method, classifier
+        self._kept, self._limit = kept, limit
         self.forecast = Forecast(method.growth, method.startup)
-        self.rung, self.n_learned = -1, 0
+        self.rung, self.n_learned, self.n_found = -1, 0, 0
         self._trial: Trial | None = None
         self._judged: list[Judged] = []
         self._is_described = np.zeros(n_images, bool)
@@ -49,9 +58,15 @@ class Runner:
         return self._trial
 
     def run(self, images: Sequence[np.ndarray], labels: Any, heat: Heat) -> None:
-        """Try the method on a fold."""
+        """Try the method on a fold, or find how it did in an earlier race."""
         training, held = heat.fold
-        judged = judge_fold(self.classifier, images, labels, heat.fold)
+        judged = self._kept.find_trial(self.classifier, heat.fold)
+        if judged is None:
+            judged = judge_fold(self.classifier, images, labels, heat.fold)
+            self._kept.keep_trial(self.classifier, heat.fold, judged)
+        else:
+            self.n_found += 1
+            self._limit.charge(judged.fit_seconds + judged.predict_seconds)
         self._judged = [*(self._judged if heat.rung == self.rung else ()), judged]
         self._trial = join_folds(self.name, self.classifier, labels, self._judged)
         self.rung, self.n_learned = heat.rung, len(training)
@@ -65,7 +80,9 @@ class Runner:
         started = time.perf_counter()
         given = images if len(rows) == len(images) else [images[row] for row in rows]
         fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
-        seconds = time.perf_counter() - started
+        elapsed = time.perf_counter() - started
+        seconds = self._kept.first_fit_seconds(self.classifier, rows, elapsed)
+        self._limit.charge(max(0.0, seconds - elapsed))
         if self.forecast.timings:
             self.forecast.note_fit(self._count_learned(len(rows)), seconds)
         self._is_described[rows] = True

@@ -13,6 +13,7 @@ from invariance.images import encode_labels
 from invariance.methods.classifier import ImageClassifier
 from invariance.methods.decisions import Cause, LeftOut, Selection, Step
 from invariance.methods.heats import draw_heats
+from invariance.methods.kept_trials import KeptTrials
 from invariance.methods.limits import Budget, MaxTrials
 from invariance.methods.method import Method
 from invariance.methods.preparation import MAX_SIDE, Facts, learn_facts
@@ -47,6 +48,9 @@ def select_method(
 
     What is tried within a budget depends on the speed of the machine. With `max_trials` no decision does: the same seed
     selects the same method on every machine, and of equals the first in the order of trying.
+
+    Trials are kept, as descriptions of images are: a second race of the same images with the same settings repeats the
+    decisions of the first in little time, and one with a larger budget goes on where the first one ended.
 
     Parameters
     ----------
@@ -114,11 +118,14 @@ def race_methods(
     candidates, left_out = find_candidates(facts, transformations)
     if not candidates:
         raise ValueError(f"no method is suitable: {'; '.join(f'{out.method}: {out.detail}' for out in left_out)}")
+    kept = KeptTrials(images, labels, encoder)
     runners = [
         Runner(
             method,
             ImageClassifier(method.name, transformations, max_side, n_jobs, random_state, scale, encoder),
             len(images),
+            kept,
+            limit,
         )
         for method in candidates
     ]

@@ -1,0 +1,131 @@
+"""What earlier races found out about the same images: the predictions of trials, and how long trials and fits took.
+
+A race of the same images, labels and settings then takes the same decisions without trying anything again, and one
+with a larger budget goes on where the first one ended. Only what this library computes is kept: the methods of other
+packages may have changed since.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import invariance
+from invariance._core.keeping import key_of, shared_store
+from invariance.encoders import OnnxEncoder, default_encoder
+from invariance.images import encode_labels
+from invariance.methods.classifier import ImageClassifier
+from invariance.methods.registry import get_method, get_methods
+from invariance.methods.trial import Fold, Judged
+from invariance.transformations.parsing import format_transformations
+
+N_TIMES = 4  # numbers before the probabilities in what is kept of a trial
+
+
+class KeptTrials:
+    """Trials and fits of images, found again by the contents of the images and the settings of the classifier.
+
+    Parameters
+    ----------
+    images : sequence of ndarray
+    labels : array-like of shape (n,)
+    encoder : OnnxEncoder or None, default=None
+        The pretrained network of methods that take one; None is the default one.
+    """
+
+    def __init__(self, images: Sequence[np.ndarray], labels: Any, encoder: OnnxEncoder | None = None):
+        self._images, self._encoder = images, encoder
+        classes, self._codes = encode_labels(labels, len(images))
+        self._n_classes = len(classes)
+        self._digests: dict[int, bytes] = {}
+        self._store = shared_store()
+
+    def find_trial(self, classifier: ImageClassifier, fold: Fold) -> Judged | None:
+        """Return what an earlier race found on a fold; None if it is not known."""
+        kept = self._get("trial", classifier, *fold)
+        if kept is None or len(kept) != N_TIMES + len(fold[1]) * self._n_classes:
+            return None
+        return Judged(fold[1], kept[N_TIMES:].reshape(-1, self._n_classes), *map(float, kept[:N_TIMES]))
+
+    def keep_trial(self, classifier: ImageClassifier, fold: Fold, judged: Judged) -> None:
+        """Keep what was found on a fold."""
+        times = judged.fit_seconds, judged.predict_seconds, judged.fit_saved, judged.predict_saved
+        self._put("trial", classifier, np.append(times, judged.probabilities), *fold)
+
+    def first_fit_seconds(self, classifier: ImageClassifier, rows: np.ndarray, seconds: float) -> float:
+        """Return how long fitting these rows took the first time; that is now, if it is not known."""
+        kept = self._get("fit", classifier, rows)
+        if kept is not None and len(kept) == 1:
+            return float(kept[0])
+        self._put("fit", classifier, np.array([seconds]), rows)
+        return seconds
+
+    def _get(self, what: str, classifier: ImageClassifier, *parts: np.ndarray) -> np.ndarray | None:
+        settings = self._settings(what, classifier)
+        if self._store is None or settings is None:
+            return None
+        stored = self._store.get(key_of(settings, self._contents(parts)))
+        return None if stored is None else stored.array
+
+    def _put(self, what: str, classifier: ImageClassifier, array: np.ndarray, *parts: np.ndarray) -> None:
+        settings = self._settings(what, classifier)
+        if self._store is not None and settings is not None:
+            self._store.put(key_of(settings, self._contents(parts)), array)
+
+    def _settings(self, what: str, classifier: ImageClassifier) -> str | None:
+        """All that a trial depends on besides the images, as text; None if no text says it."""
+        phi, seed, methods = classifier.transformations, classifier.random_state, get_methods()
+        ignored = None if phi is None else format_transformations(phi)
+        has_text = phi is None or ignored != repr(phi)
+        if not has_text or not isinstance(seed, int | np.integer) or not all(map(_is_ours, methods)):
+            return None
+        settings = (classifier.method_name, ignored, classifier.max_side, int(seed), classifier.scale)
+        network = self._network if get_method(classifier.method_name).takes_encoder else None
+        installed = [method.name for method in methods if not method.missing()]
+        return repr((what, settings, network, self._n_classes, installed, _source_stamp()))
+
+    @cached_property
+    def _network(self) -> tuple[str, ...] | None:
+        """The settings of the pretrained network and the checksum of its file; None if it cannot be used."""
+        chosen = default_encoder() if self._encoder is None else self._encoder
+        settings = chosen.get_params(deep=False)
+        try:
+            checksum = OnnxEncoder(**settings).fit().fingerprint_
+        except ValueError:
+            return None
+        return checksum, *(f"{name}={settings[name]!r}" for name in sorted({*settings} - {"n_jobs", "path"}))
+
+    def _contents(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """A digest of images and labels by their rows, in parts, as numbers."""
+        digest = hashlib.sha256()
+        for rows in parts:
+            digest.update(len(rows).to_bytes(8, "little"))
+            for row in map(int, rows):
+                digest.update(self._digest(row))
+                digest.update(int(self._codes[row]).to_bytes(8, "little"))
+        return np.frombuffer(digest.digest(), np.uint8)
+
+    def _digest(self, row: int) -> bytes:
+        if row not in self._digests:
+            image = np.ascontiguousarray(self._images[row])
+            digest = hashlib.sha256(repr((image.shape, image.dtype.str)).encode())
+            digest.update(image.data)
+            self._digests[row] = digest.digest()
+        return self._digests[row]
+
+
+def _is_ours(method: Any) -> bool:
+    return type(method).__module__.partition(".")[0] == invariance.__name__
+
+
+@cache
+def _source_stamp() -> str:
+    """A digest of the sizes and times of all files of the library, which change where it is being developed."""
+    folder, digest = Path(invariance.__file__).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        status = path.stat()
+        digest.update(f"{path.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
