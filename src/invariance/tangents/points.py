@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import or_
 from typing import Any
 
@@ -38,8 +38,25 @@ class Points:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Squared lengths (n,) of the rows."""
+        return np.einsum("id,id->i", self.rows, self.rows)
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """Products (n, J) of the rows with the vectors at them."""
+        return np.einsum("jd,jkd->jk", self.rows, self.vectors)
+
+    @cached_property
+    def single_vectors(self) -> np.ndarray:
+        """All vectors (n J, d) float32."""
+        return self.vectors.reshape(-1, self.rows.shape[1]).astype(np.float32)
+
     def take(self, chosen: slice | np.ndarray) -> "Points":
-        """Return some of the points."""
+        """Return some of the points; those themselves, with all that is known of them, if these are all."""
+        if isinstance(chosen, slice) and chosen.indices(len(self)) == (0, len(self), 1):
+            return self
         return Points(self.rows[chosen], self.vectors[chosen], self.lengths[chosen])
 
 
@@ -151,15 +168,15 @@ def _compute_block(compute, X: Points, Y: Points, side: int, corner: tuple[int, 
     return compute(X.take(slice(i, i + side)), Y.take(slice(j, j + side)))
 
 
-def squared_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances (n, m) of rows, never negative."""
-    squares = np.einsum("id,id->i", X, X)[:, None] + np.einsum("jd,jd->j", Y, Y)
-    return np.maximum(squares - 2 * X @ Y.T, 0)
+def squared_distances(X: Points, Y: Points) -> np.ndarray:
+    """Squared Euclidean distances (n, m) of points, never negative."""
+    squares = X.squares[:, None] + Y.squares
+    return np.maximum(squares - 2 * X.rows @ Y.rows.T, 0)
 
 
-def coordinates_of_differences(X: np.ndarray, Y: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Products of x_i - y_j with v_jk for rows X (n, d), Y (m, d) and the vectors (m, J, d) at Y: (n, m, J)."""
-    m, J, d = vectors.shape
-    along = (X @ vectors.reshape(m * J, d).T).reshape(len(X), m, J)
-    along -= np.einsum("jd,jkd->jk", Y, vectors)
+def coordinates_of_differences(X: Points, Y: Points) -> np.ndarray:
+    """Products of x_i - y_j with v_jk for n points X and m points Y with vectors (m, J, d): (n, m, J)."""
+    m, J, d = Y.vectors.shape
+    along = (X.rows @ Y.vectors.reshape(m * J, d).T).reshape(len(X), m, J)
+    along -= Y.products
     return along
