@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.utils import assert_all_finite
 
 from invariance._core.checks import check_number
-from invariance._core.parallel import iterate_jobs
+from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance.images import as_float32
 from invariance.transformations import Affine, Identity, TransformationSet, tangent_vectors
 from invariance.transformations.sets import parts_of
@@ -154,8 +154,11 @@ def for_all_pairs(
 ) -> np.ndarray:
     """Compute a matrix (n, m) float64 of all pairs in blocks of at most `BLOCK_BYTES`, on several threads."""
     side = max(1, int(np.sqrt(BLOCK_BYTES / max(bytes_per_pair, 1))))
-    out = np.empty((len(X), len(Y)))
+    if len(X) <= side and len(Y) <= side:
+        with one_blas_thread():
+            return compute(X, Y)
     corners = [(i, j) for i in range(0, len(X), side) for j in range(0, len(Y), side)]
+    out = np.empty((len(X), len(Y)))
     for (i, j), block in zip(
         corners, iterate_jobs(partial(_compute_block, compute, X, Y, side), corners, n_jobs, label), strict=True
     ):
