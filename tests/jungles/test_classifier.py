@@ -1,7 +1,10 @@
 """The classifiers as people use them."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -112,6 +115,26 @@ def test_blocks_do_not_change_the_answer(glyphs, monkeypatch):
     np.testing.assert_allclose(model.predict_proba(test_images), whole[0])
     np.testing.assert_array_equal(model.apply(test_images), whole[1])
     np.testing.assert_array_equal(model.decision_path(test_images)[0].toarray(), whole[2])
+
+
+@pytest.mark.parametrize("phi", [Rotations(4), Rotations(4) * Gamma(3)])
+def test_filters_under_all_members_may_be_kept_or_not(glyphs, monkeypatch, phi):
+    (images, labels), (test_images, _) = glyphs
+    model = JungleClassifier(phi, **QUICK, max_members=0.7, final_estimator="linear").fit(images, labels)
+    kept = model.predict_proba(test_images)
+    monkeypatch.setattr(ensemble, "MOVED_BYTES", 0)
+    restored = pickle.loads(pickle.dumps(model))
+    assert vars(restored).keys() == vars(model).keys() - {"_kept_filters"}
+    np.testing.assert_array_equal(restored.predict_proba(test_images), kept)
+    assert not hasattr(restored, "_kept_filters")
+
+
+def test_a_second_fit_forgets_the_first(glyphs):
+    (images, labels), (test_images, _) = glyphs
+    model = JungleClassifier(Rotations(4), **QUICK, final_estimator="linear")
+    again = model.fit(images, labels).fit(images[::-2], labels[::-2]).predict_proba(test_images)
+    new = clone(model).fit(images[::-2], labels[::-2])
+    np.testing.assert_array_equal(again, new.predict_proba(test_images))
 
 
 @pytest.mark.parametrize(

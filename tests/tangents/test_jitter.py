@@ -1,10 +1,12 @@
 """Jittered distances are literal minima."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from invariance.tangents import JitteredDistance, TangentDistance
+from invariance.tangents import JitteredDistance, TangentDistance, jitter
 from invariance.transformations import Brightness, Identity, Illumination, Reflections, Rotations, Shifts
 from tests import reference
 from tests.tangents.toys import draw_smooth
@@ -61,6 +63,23 @@ def test_it_is_symmetric_and_less_than_the_distance_of_the_images_as_they_are(di
     still = JitteredDistance(Identity(), distance).squared(IMAGES, OTHERS)
     assert (jittered.squared(IMAGES, OTHERS) <= still * (1 + 1e-6)).all()
     assert jittered.squared(IMAGES, OTHERS).mean() < 0.99 * still.mean()
+
+
+@pytest.mark.parametrize("distance", DISTANCES.values(), ids=DISTANCES.keys())
+@pytest.mark.parametrize("phi", [None, Shifts(1) * Brightness(3, limit=0.5)], ids=["shifts", "shifts and lighting"])
+def test_versions_may_be_described_together_or_one_by_one(monkeypatch, phi, distance):
+    together = JitteredDistance(phi, distance).squared(IMAGES, OTHERS)
+    monkeypatch.setattr(jitter, "N_VERSIONS", 1)
+    np.testing.assert_array_equal(JitteredDistance(phi, distance).squared(IMAGES, OTHERS), together)
+
+
+def test_operators_that_are_kept_are_of_this_set_and_shape_and_not_saved():
+    jittered = JitteredDistance(Shifts(1))
+    for phi, size in [(Shifts(1), 8), (Shifts(1), 6), (Rotations(4), 6), (Rotations(4), 6)]:
+        images, others = draw_smooth(2, (size, size)), draw_smooth(3, (size, size), seed=1)
+        found = jittered.set_params(transformations=phi).squared(images, others)
+        np.testing.assert_array_equal(found, JitteredDistance(phi).squared(images, others))
+    assert vars(pickle.loads(pickle.dumps(jittered))).keys() == jittered.get_params(deep=False).keys()
 
 
 def test_a_jittered_copy_is_at_no_distance_where_jitters_have_inverses():

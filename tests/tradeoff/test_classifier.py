@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import FunctionTransformer
@@ -201,6 +202,25 @@ def test_kernels_of_images_are_fitted_in_copies(of_images):
     rows = np.stack([part.rows(others) for part in classifier.base_kernels_])
     np.testing.assert_allclose(by_hand.decision_function(rows), classifier.decision_function(others))
     assert classifier.predict_proba(others[:2]).shape == (2, 2)
+
+
+def test_kernels_without_weight_are_not_computed(monkeypatch):
+    images, labels = draw_strokes(6)
+    others, _ = draw_strokes(3, seed=1)
+    kernels = [FeatureKernel(RowSums(), "euclidean"), ImageKernel(TangentDistance(Identity(), n_jobs=1))]
+    classifier = TradeoffClassifier(kernels, weights=[1.0, 0.0], C=10.0).fit(images, labels)
+    alone = TradeoffClassifier(kernels[:1], weights=[1.0], C=10.0).fit(images, labels)
+    monkeypatch.delattr(ImageKernel, "rows")
+    np.testing.assert_array_equal(classifier.decision_function(others), alone.decision_function(others))
+
+
+@pytest.mark.parametrize("n_images", [1, 3])
+def test_jobs_change_nothing_of_images(of_images, n_images):
+    classifier, _ = of_images
+    others, _ = draw_strokes(3, seed=1)
+    one = classifier.decision_function(others[:n_images])
+    with parallel_config(backend="threading", n_jobs=2):
+        np.testing.assert_array_equal(classifier.decision_function(others[:n_images]), one)
 
 
 def test_the_cost_of_a_base_kernel_multiplies_sigma():

@@ -10,6 +10,7 @@ N_CELLS, N_BINS, N_VALUES = 4, 8, 128
 LARGEST_SHARE, LENGTH = 0.2, 512.0
 # Grey levels of 255: weaker gradients are what rounding leaves of a flat image.
 NEGLIGIBLE = 1e-3
+TINY = np.float32(1e-30)  # in place of 0, to divide by
 # arctan(x) / (π / 4) for x in [0, 1] as x times a polynomial of x², exact to 3e-6 (C. Hastings, 1955).
 A0, A1, A2, A3, A4, A5 = (
     np.float32(4 / np.pi * c) for c in (0.99997726, -0.33262347, 0.19354346, -0.11643287, 0.05265332, -0.01172120)
@@ -25,26 +26,27 @@ def bin_gradients(plane, out):
     """
     h, w = plane.shape
     out[:] = 0
+    positions, strengths = np.empty(w, np.float32), np.empty(w, np.float32)
     for i in range(1, h - 1):
+        above, row, below = plane[i - 1], plane[i], plane[i + 1]
+        # Without branches, so that it is computed for several pixels at once.
         for j in range(1, w - 1):
-            across, up = plane[i, j + 1] - plane[i, j - 1], plane[i - 1, j] - plane[i + 1, j]
+            across, up = row[j + 1] - row[j - 1], above[j] - below[j]
             large, small = max(abs(across), abs(up)), min(abs(across), abs(up))
-            if large < NEGLIGIBLE:
-                continue
-            ratio = small / large
+            ratio = small / max(large, TINY)
             square = ratio * ratio
             position = ratio * (A0 + square * (A1 + square * (A2 + square * (A3 + square * (A4 + square * A5)))))
-            if abs(up) > abs(across):
-                position = np.float32(2) - position
-            if across < 0:
-                position = np.float32(4) - position
-            if up < 0:
-                position = np.float32(8) - position
-            lower = int(position)
-            strength = np.sqrt(across * across + up * up)
-            upper_part = strength * (position - np.float32(lower))
-            out[i, j, lower & 7] = strength - upper_part
-            out[i, j, (lower + 1) & 7] = upper_part
+            position = np.float32(2) - position if abs(up) > abs(across) else position
+            position = np.float32(4) - position if across < 0 else position
+            positions[j] = np.float32(8) - position if up < 0 else position
+            strengths[j] = np.float32(0) if large < NEGLIGIBLE else np.sqrt(across * across + up * up)
+        for j in range(1, w - 1):
+            strength = strengths[j]
+            if strength > 0:
+                lower = int(positions[j])
+                upper_part = strength * (positions[j] - np.float32(lower))
+                out[i, j, lower & 7] = strength - upper_part
+                out[i, j, (lower + 1) & 7] = upper_part
 
 
 @compiled

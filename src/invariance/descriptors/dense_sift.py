@@ -1,6 +1,7 @@
 """SIFT on a grid: at every place, in windows of a few fixed sizes, from gradients that all windows of a size share."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -56,7 +57,8 @@ class DenseSift(RegularDescriptor):
         channels = check_choice("channels", self.channels, CHANNELS)
         planes = [np.rint(255 * check_range(plane)) for plane in split_channels(check_image(image), channels)]
         sides = self._sides()
-        codes = [np.concatenate([describe_plane(plane, side, self.step) for side in sides]) for plane in planes]
+        maps = np.empty((*planes[0].shape, N_BINS), np.float32)
+        codes = [np.concatenate([describe_plane(plane, side, self.step, maps) for side in sides]) for plane in planes]
         return np.concatenate(codes, axis=1)
 
     def _expand(self, values):
@@ -76,7 +78,7 @@ class DenseSift(RegularDescriptor):
         return [2 * radius for radius in radii]
 
 
-def describe_plane(plane: np.ndarray, side: int, step: int) -> np.ndarray:
+def describe_plane(plane: np.ndarray, side: int, step: int, maps: np.ndarray | None = None) -> np.ndarray:
     """The SIFT (n, 128) uint8, of length 512, of windows of one side every `step` pixels.
 
     Parameters
@@ -85,6 +87,8 @@ def describe_plane(plane: np.ndarray, side: int, step: int) -> np.ndarray:
         Values from 0 to 255.
     side, step : int
         As in `grid_windows`.
+    maps : ndarray of shape (h, w, 8), float32, default=None
+        Room for the gradients, which is overwritten: fresh memory takes as long as they do.
     """
     import cv2
 
@@ -94,12 +98,14 @@ def describe_plane(plane: np.ndarray, side: int, step: int) -> np.ndarray:
     if len(codes) == 0:
         return codes
     blur = np.sqrt(max(MIN_BLUR, BLUR_SHARE * side) ** 2 - BLUR_BEFORE**2)
-    maps = np.empty((*plane.shape, N_BINS), np.float32)
+    if maps is None:
+        maps = np.empty((*plane.shape, N_BINS), np.float32)
     _jit_sift.bin_gradients(cv2.GaussianBlur(plane, (0, 0), blur), maps)
     _jit_sift.describe_grid(maps, tops, lefts, *cell_weights(side), codes)
     return codes
 
 
+@lru_cache(maxsize=64)
 def cell_weights(side: int) -> tuple[np.ndarray, np.ndarray]:
     """How much the pixels along one side of a window count for its four cells.
 

@@ -5,6 +5,7 @@ a Gaussian. It is extended by round filters at every scale, so that each respons
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from scipy import fft
@@ -230,6 +231,7 @@ def _largest(responses: np.ndarray) -> np.ndarray:
     return np.take_along_axis(responses, index, axis=1)[:, 0]
 
 
+@lru_cache(maxsize=4)
 def make_bank(scales: tuple[float, ...], n_orientations: int) -> list[np.ndarray]:
     """The filters, squares of odd sides, of sum 0 (but for the Gaussians) and absolute sum 1."""
     angles = np.pi * np.arange(n_orientations) / n_orientations
@@ -288,10 +290,14 @@ def _zero_sum(values: np.ndarray) -> np.ndarray:
 
 def _bank_spectra(scales: tuple[float, ...], n_orientations: int, shape: tuple[int, int]) -> np.ndarray:
     """Fourier transforms (F, ...) of the filters, their middles at the origin, turned over for correlation."""
-    spectra = []
-    for values in make_bank(scales, n_orientations):
+    bank = make_bank(scales, n_orientations)
+    height, width = shape
+    spectra = np.zeros((len(bank), height, width // 2 + 1), np.complex64)
+    for spectrum, values in zip(spectra, bank, strict=True):
         radius = len(values) // 2
-        frame = np.zeros(shape, np.float32)
-        frame[: len(values), : len(values)] = values[::-1, ::-1]
-        spectra.append(fft.rfft2(np.roll(frame, (-radius, -radius), axis=(0, 1))))
-    return np.stack(spectra)
+        # Filters have few rows: those of zeros are not transformed.
+        rows = np.zeros((len(values), width), np.float32)
+        rows[:, : len(values)] = values[::-1, ::-1]
+        places = np.arange(-radius, radius + 1) % height
+        spectrum[places] = fft.rfft(np.roll(rows, -radius, axis=1))
+    return fft.fft(spectra, axis=1, overwrite_x=True)

@@ -133,22 +133,22 @@ class TangentDistance(DistanceKernel):
         return for_all_pairs(compute, rows, cols, bytes_per_pair, self.n_jobs, "comparing images")
 
     def _one_sided(self, X: Points, Y: Points) -> np.ndarray:
-        along = coordinates_of_differences(X.rows, Y.rows, Y.vectors)
+        along = coordinates_of_differences(X, Y)
         taken = np.einsum("ijk,ijk->ij", along, along) / (1 + self._stiffness())
-        return np.maximum(squared_distances(X.rows, Y.rows) - taken, 0)
+        return np.maximum(squared_distances(X, Y) - taken, 0)
 
     def _mean(self, X: Points, Y: Points) -> np.ndarray:
         return (self._one_sided(X, Y) + self._one_sided(Y, X).T) / 2
 
     def _two_sided(self, X: Points, Y: Points) -> np.ndarray:
-        squared = squared_distances(X.rows, Y.rows)
+        squared = squared_distances(X, Y)
         (n, J, d), K = X.vectors.shape, Y.vectors.shape[1]
         if J == 0:
             return squared
-        frames = X.vectors.reshape(n * J, d).astype(np.float32), Y.vectors.reshape(-1, d).astype(np.float32)
-        crossed = (frames[0] @ frames[1].T).reshape(n, J, len(Y), K)
-        on_rows = -coordinates_of_differences(Y.rows, X.rows, X.vectors)  # (m, n, J)
-        on_cols = coordinates_of_differences(X.rows, Y.rows, Y.vectors)
+        # Those of X are always converted anew: BLAS rounds the product of an array with itself differently.
+        crossed = (X.vectors.reshape(n * J, d).astype(np.float32) @ Y.single_vectors.T).reshape(n, J, len(Y), K)
+        on_rows = -coordinates_of_differences(Y, X)  # (m, n, J)
+        on_cols = coordinates_of_differences(X, Y)
         remove_joint_span(crossed, on_rows, on_cols, self._stiffness(), squared)
         return squared
 

@@ -1,5 +1,7 @@
 """Jittering: the distance between two images is the least over transformed versions of one of them, [DeCoste02]."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from invariance._core import loaded
@@ -8,6 +10,12 @@ from invariance.tangents.gaussian import DistanceKernel
 from invariance.tangents.points import Points, as_images
 from invariance.transformations import Identity, Operators, Shifts, TransformationSet
 from invariance.transformations.sets import split_normalizing
+from invariance.transformations.steps import Member
+
+# Versions of images that are described at once: many enough for a single image, few enough for any memory.
+N_VERSIONS = 64
+# Up to this size the operators of Φ are kept for further images.
+OPERATOR_BYTES = 64 * 2**20
 
 
 class JitteredDistance(DistanceKernel):
@@ -43,6 +51,8 @@ class JitteredDistance(DistanceKernel):
     It is symmetric but need not be positive definite. Time grows with the number of members; memory does not.
     """
 
+    _kept_operators: tuple[tuple[Member, ...], tuple[int, ...], Operators]
+
     def __init__(self, transformations=None, distance=None, sigma="auto", image_shape=None):
         self.transformations = transformations
         self.distance = distance
@@ -69,14 +79,42 @@ class JitteredDistance(DistanceKernel):
         phi, distance = self._phi(), self._distance()
         images = as_images(X, self.image_shape, phi)
         least = np.full((len(images), len(others)), np.inf)
-        for member in phi.operators(images.shape[1:]).members:  # one at a time: memory holds one copy of the images
-            versions = Operators([member], images.shape[1:]).apply(images)[:, 0]
-            np.minimum(least, distance.squared_to(versions, others), out=least)
+        for operators in self._operators(images):
+            versions = np.moveaxis(operators.apply(images), 1, 0)
+            points = distance.points(versions.reshape(-1, *images.shape[1:]))
+            for start in range(0, len(points), len(images)):
+                some = points.take(slice(start, start + len(images)))
+                np.minimum(least, distance.compare(some, others), out=least)
         return least
 
     def points(self, X) -> Points:
         """Return images with their tangents, for `squared_to`."""
         return self._distance().points(as_images(X, self.image_shape, self._phi()))
+
+    def _operators(self, images: np.ndarray) -> Iterator[Operators]:
+        """Yield operators of the members of Φ, one member at a time for many images: memory holds one copy of them."""
+        shape = images.shape[1:]
+        whole = self._all_operators(shape)
+        n_together = max(1, N_VERSIONS // len(images))
+        if n_together >= len(whole):
+            yield whole
+            return
+        for start in range(0, len(whole), n_together):
+            yield Operators(whole.members[start : start + n_together], shape)
+
+    def _all_operators(self, shape: tuple[int, ...]) -> Operators:
+        members = self._phi().members(shape)
+        if hasattr(self, "_kept_operators") and self._kept_operators[:2] == (members, shape):
+            return self._kept_operators[2]
+        operators = Operators(members, shape)
+        n_values = sum(matrix.nnz for stack in operators.stacks for matrix in stack.matrices)
+        if 2 * 12 * n_values <= OPERATOR_BYTES:  # values and their places, twice: one by one and stacked
+            self._kept_operators = members, shape, operators
+        return operators
+
+    def __getstate__(self):
+        """Leave out what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_operators"}
 
     def _phi(self) -> TransformationSet:
         return Shifts(1) if self.transformations is None else self.transformations

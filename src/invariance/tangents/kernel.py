@@ -219,8 +219,8 @@ class TangentVectorKernel(LearnedKernel):
     def _one_sided(self, X: Points, Y: Points, widths: Widths) -> np.ndarray:
         """K_s(x_i, y_j), with the tangents of y_j."""
         sigma, gamma_w, gamma_r = widths
-        squared = squared_distances(X.rows, Y.rows)
-        along = coordinates_of_differences(X.rows, Y.rows, Y.vectors)
+        squared = squared_distances(X, Y)
+        along = coordinates_of_differences(X, Y)
         out = np.empty_like(squared)
         if self.form == "product":
             product_form(squared, along, sigma, gamma_w, float(self.eta), out)
@@ -252,7 +252,7 @@ class TangentVectorKernel(LearnedKernel):
         """Set `sigma_`, `gamma_w_` and `gamma_r_`, given or found on points."""
         J = points.vectors.shape[1]
         given = given_width("sigma", self.sigma, ("auto", "median"))
-        some = points.rows[spread_evenly(len(points))]
+        some = points.take(spread_evenly(len(points)))
         self.sigma_ = median_distance(squared_distances(some, some)) if given is None else given
         times = 1.0 if self.gamma_w == "sigma" else np.sqrt(max(J, 1))
         self.gamma_w_ = given_width("gamma_w", self.gamma_w, ("auto", "sigma")) or self.sigma_ * times

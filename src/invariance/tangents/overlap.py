@@ -18,6 +18,7 @@ from matrices of the size of J (Woodbury's identity and the determinant lemma), 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -37,9 +38,9 @@ class Pairs:
         S, T = (points.vectors / gamma_w for points in (X, Y))
         self.grams = S @ S.transpose(0, 2, 1), T @ T.transpose(0, 2, 1)
         self.crossed = (S.reshape(n * self.J, self.N) @ T.reshape(-1, self.N).T).reshape(n, self.J, len(Y), self.J)
-        self.squared = squared_distances(X.rows, Y.rows)
-        self.on_rows = -coordinates_of_differences(Y.rows, X.rows, S)
-        self.on_cols = coordinates_of_differences(X.rows, Y.rows, T)
+        self.squared = squared_distances(X, Y)
+        self.on_rows = -coordinates_of_differences(Y, replace(X, vectors=S))
+        self.on_cols = coordinates_of_differences(X, replace(Y, vectors=T))
 
     def exponents(self, A: list[int], B: list[int], a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
         """Return rᵀ P (P + Q)⁻¹ Q r and log |(P + Q) / (a + b)| for all pairs (n, m).

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import or_
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.utils import assert_all_finite
 
 from invariance._core.checks import check_number
-from invariance._core.parallel import iterate_jobs
+from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance.images import as_float32
 from invariance.transformations import Affine, Identity, TransformationSet, tangent_vectors
 from invariance.transformations.sets import parts_of
@@ -38,8 +38,25 @@ class Points:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Squared lengths (n,) of the rows."""
+        return np.einsum("id,id->i", self.rows, self.rows)
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """Products (n, J) of the rows with the vectors at them."""
+        return np.einsum("jd,jkd->jk", self.rows, self.vectors)
+
+    @cached_property
+    def single_vectors(self) -> np.ndarray:
+        """All vectors (n J, d) float32."""
+        return self.vectors.reshape(-1, self.rows.shape[1]).astype(np.float32)
+
     def take(self, chosen: slice | np.ndarray) -> "Points":
-        """Return some of the points."""
+        """Return some of the points; those themselves, with all that is known of them, if these are all."""
+        if isinstance(chosen, slice) and chosen.indices(len(self)) == (0, len(self), 1):
+            return self
         return Points(self.rows[chosen], self.vectors[chosen], self.lengths[chosen])
 
 
@@ -137,8 +154,11 @@ def for_all_pairs(
 ) -> np.ndarray:
     """Compute a matrix (n, m) float64 of all pairs in blocks of at most `BLOCK_BYTES`, on several threads."""
     side = max(1, int(np.sqrt(BLOCK_BYTES / max(bytes_per_pair, 1))))
-    out = np.empty((len(X), len(Y)))
+    if len(X) <= side and len(Y) <= side:
+        with one_blas_thread():
+            return compute(X, Y)
     corners = [(i, j) for i in range(0, len(X), side) for j in range(0, len(Y), side)]
+    out = np.empty((len(X), len(Y)))
     for (i, j), block in zip(
         corners, iterate_jobs(partial(_compute_block, compute, X, Y, side), corners, n_jobs, label), strict=True
     ):
@@ -151,15 +171,15 @@ def _compute_block(compute, X: Points, Y: Points, side: int, corner: tuple[int, 
     return compute(X.take(slice(i, i + side)), Y.take(slice(j, j + side)))
 
 
-def squared_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances (n, m) of rows, never negative."""
-    squares = np.einsum("id,id->i", X, X)[:, None] + np.einsum("jd,jd->j", Y, Y)
-    return np.maximum(squares - 2 * X @ Y.T, 0)
+def squared_distances(X: Points, Y: Points) -> np.ndarray:
+    """Squared Euclidean distances (n, m) of points, never negative."""
+    squares = X.squares[:, None] + Y.squares
+    return np.maximum(squares - 2 * X.rows @ Y.rows.T, 0)
 
 
-def coordinates_of_differences(X: np.ndarray, Y: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Products of x_i - y_j with v_jk for rows X (n, d), Y (m, d) and the vectors (m, J, d) at Y: (n, m, J)."""
-    m, J, d = vectors.shape
-    along = (X @ vectors.reshape(m * J, d).T).reshape(len(X), m, J)
-    along -= np.einsum("jd,jkd->jk", Y, vectors)
+def coordinates_of_differences(X: Points, Y: Points) -> np.ndarray:
+    """Products of x_i - y_j with v_jk for n points X and m points Y with vectors (m, J, d): (n, m, J)."""
+    m, J, d = Y.vectors.shape
+    along = (X.rows @ Y.vectors.reshape(m * J, d).T).reshape(len(X), m, J)
+    along -= Y.products
     return along

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance._core import loaded
 from invariance._core.checks import check_choice, check_number
-from invariance._core.parallel import map_jobs
+from invariance._core.parallel import iterate_jobs, map_jobs
 from invariance._core.probabilities import learn_sharpness, scores_to_probabilities
 from invariance.images import comparing_once, encode_labels, watch_range
 from invariance.tangents.psd import check_psd_correction
@@ -358,9 +358,16 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         return Ks
 
     def _test_grams(self, X) -> np.ndarray:
-        """Kernel values (k, m, n) of samples and training samples."""
+        """Kernel values (k, m, n) of samples and training samples; 0 of kernels whose weights are all 0."""
         if self.base_kernels_ is not None:
-            return np.stack([part.rows(X) for part in self.base_kernels_])
+            used = np.flatnonzero(np.any([machine.weights for machine in self.machines_], axis=0))
+            compare = partial(_compare, self.base_kernels_, X)
+            # Kernels divide many images among threads themselves; of a single one, threads take a kernel each.
+            rows = iterate_jobs(compare, used, self.n_jobs) if len(X) == 1 else map(compare, used)
+            Ks = np.zeros((len(self.base_kernels_), len(X), len(self.codes_)))
+            for k, values in zip(used, rows, strict=True):
+                Ks[k] = values
+            return Ks
         expected = len(self.kernel_names_), len(self.codes_)
         if (X.shape[0], X.shape[2]) != expected:
             raise ValueError(
@@ -445,6 +452,10 @@ def _warn_of_sameness(images: Any) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+def _compare(kernels: list[Any], X: Any, k: int) -> np.ndarray:
+    return kernels[k].rows(X)
 
 
 def _fit_group(fit_task: Callable[[Task], Machine], tasks: list[Task]) -> list[Machine]:

@@ -6,6 +6,8 @@ log-scale or slope. They are linear maps, hence an operator stack like any other
 Finite differences: φ(x) - x for every member of any Φ.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from scipy import ndimage, sparse
 
@@ -69,7 +71,13 @@ def tangent_operators(phi: TransformationSet, image_shape: tuple[int, ...], smoo
             f"{phi!r} has no Lie generator: only shifts, rotations, scales and shears have one. "
             "Use method='difference', which takes finite steps of any set."
         )
-    along_x, along_y = _derivatives(image_shape, check_number("smoothing", smoothing, 0.1, 1000))
+    shape = int(image_shape[0]), int(image_shape[1])
+    return _generator_stack(names, shape, check_number("smoothing", smoothing, 0.1, 1000))
+
+
+@lru_cache(maxsize=4)  # building them takes as long as applying them to many images
+def _generator_stack(names: tuple[str, ...], image_shape: tuple[int, int], smoothing: float) -> LinearStack:
+    along_x, along_y = _derivatives(image_shape, smoothing)
     y, x = (sparse.diags_array(coordinate) for coordinate in pixel_grid(image_shape))
     formulas = {
         "shift_x": -along_x,
@@ -80,7 +88,7 @@ def tangent_operators(phi: TransformationSet, image_shape: tuple[int, ...], smoo
         "shear_x": y @ along_x,
         "shear_y": x @ along_y,
     }
-    return LinearStack([formulas[name].tocsr() for name in names], (int(image_shape[0]), int(image_shape[1])))
+    return LinearStack([formulas[name].tocsr() for name in names], image_shape)
 
 
 def _derivatives(image_shape, smoothing):
