@@ -164,7 +164,7 @@ def iterate_jobs(
     total = len(items) if isinstance(items, Sized) else None
     calls: _Calls | None = None
     with one_blas_thread():
-        if total == 1 or effective_n_jobs(n_jobs) == 1:  # a pool for one item would take longer than most items
+        if effective_n_jobs(n_jobs) == 1:
             results = map(function, items)
         else:
             function = calls = _Calls(function)

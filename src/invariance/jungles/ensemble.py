@@ -1,6 +1,6 @@
 """What trees, jungles and learned features share: growing an ensemble from images, and its responses in blocks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from invariance.jungles.dag import Dag
 from invariance.jungles.drawing import draw_share, drop_weightless, hold_out, weigh_samples
 from invariance.jungles.filters import Geometry, measure_geometry
 from invariance.jungles.growing import Layer, grow_jungle
-from invariance.jungles.orbits import Orbits, extreme_responses, move_filters, restrict_matrices
+from invariance.jungles.orbits import Orbits
 from invariance.jungles.splitting import Growth, Samples
 from invariance.transformations import Identity, ReducedOperators, TransformationSet, reduce_operators
 
@@ -30,8 +30,6 @@ RANK_BOUNDS, RANK_BUDGET = (96, 400), 200_000
 LEAVES_PER_CLASS = 3
 # Memory of one block of images during prediction.
 BLOCK_BYTES = 64 * 2**20
-# Up to this size the filters under all members are kept for further predictions.
-MOVED_BYTES = 256 * 2**20
 # Bounds of parameters: a share must select something, and a validation share must leave most images for training.
 MIN_SHARE, MAX_VALIDATION, MAX_SMOOTHNESS = 1e-6, 0.9, 1e12
 
@@ -45,7 +43,6 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
     classes_: np.ndarray
     reduced_: ReducedOperators
     _grown_depth: int
-    _kept_filters: tuple[list[Dag], list[tuple[np.ndarray, ...]]]
 
     def _grow(self, X, y, sample_weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Grow the ensemble; return the images, class codes and weights it was grown on."""
@@ -196,46 +193,24 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
     def _n_filters(self):
         return sum(len(dag.filters) for dag in self.dags_)
 
-    def _image_blocks(self, X) -> Iterator[np.ndarray]:
-        """Yield new images in blocks of bounded memory."""
+    def _orbit_blocks(self, X) -> Iterator[Orbits]:
+        """Yield the orbits of new images in blocks of bounded memory."""
         check_is_fitted(self)
         images = validate_images(self, X, self.image_shape, reset=False)
         # A block holds the images, their alterations and the responses to one filter under all members.
         floats = images[0].size * (1 + len(self.reduced_.matrices)) + sum(map(len, self.reduced_.matrices))
         n_block = max(1, BLOCK_BYTES // (4 * floats))
         for start in range(0, len(images), n_block):
-            yield images[start : start + n_block]
-
-    def _orbit_blocks(self, X) -> Iterator[Orbits]:
-        """Yield the orbits of new images in blocks of bounded memory."""
-        for images in self._image_blocks(X):
-            yield Orbits.of(self.reduced_, images)
+            yield Orbits.of(self.reduced_, images[start : start + n_block])
 
     def _extreme_responses(self, X) -> np.ndarray:
         """Compute the largest, then the smallest responses over Φ to all filters: (n, 2 n_filters) float32."""
         blocks = []
-        for images in self._image_blocks(X):
-            coordinates = tuple(self.reduced_.project(images))
-            parts = [extreme_responses(coordinates, moved) for moved in self._moved_filters()]
+        for orbits in self._orbit_blocks(X):
+            parts = [orbits.restrict(dag.members).extreme_responses(dag.filters) for dag in self.dags_]
             halves = [np.split(part, 2, axis=1) for part in parts]
             blocks.append(np.concatenate([half[0] for half in halves] + [half[1] for half in halves], axis=1))
         return np.concatenate(blocks)
-
-    def _moved_filters(self) -> Iterable[tuple[np.ndarray, ...]]:
-        """The filters of every jungle under all its members, kept if they are few."""
-        if hasattr(self, "_kept_filters") and self._kept_filters[0] is self.dags_:
-            return self._kept_filters[1]
-        matrices = self.reduced_.matrices
-        moved = (move_filters(restrict_matrices(matrices, dag.members), dag.filters) for dag in self.dags_)
-        n_bytes = 8 * self.reduced_.rank * sum(len(dag.filters) * len(dag.members) for dag in self.dags_)
-        if n_bytes > MOVED_BYTES:
-            return moved  # one jungle at a time
-        self._kept_filters = self.dags_, list(moved)
-        return self._kept_filters[1]
-
-    def __getstate__(self):
-        """Leave out what can be computed again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept_filters"}
 
 
 def _continue_curve(old: list[Layer], new: list[Layer]) -> list[Layer]:

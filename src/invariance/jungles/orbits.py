@@ -1,6 +1,5 @@
 """Samples and all their transformations by Φ, in the reduced basis; their responses to filters."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,10 +57,19 @@ class Orbits(NamedTuple):
 
     def restrict(self, members: np.ndarray) -> "Orbits":
         """Select members of Φ by their sorted indices."""
-        if len(members) == self.n_members and members[-1] < self.n_members:
+        if members[-1] >= self.n_members:
+            raise ValueError(
+                f"members of a jungle must be below {self.n_members}, the number of transformations; got {members[-1]}."
+            )
+        if len(members) == self.n_members:
             return self
+        kept, start = [], 0
+        for matrices in self.matrices:
+            inside = members[(members >= start) & (members < start + len(matrices))] - start
+            kept.append(np.ascontiguousarray(matrices[inside]))
+            start += len(matrices)
         transformed = None if self.transformed is None else self.transformed[members]
-        return self._replace(matrices=restrict_matrices(self.matrices, members), transformed=transformed)
+        return self._replace(matrices=tuple(kept), transformed=transformed)
 
     def responses(self, coordinates: np.ndarray) -> np.ndarray:
         """Compute the responses (T, n) of every sample to one filter (r,), in the samples' precision."""
@@ -95,57 +103,15 @@ class Orbits(NamedTuple):
             _jit.largest_rows(self.responses(coordinates), best[k], winners)
         return best.T
 
-
-def restrict_matrices(matrices: Sequence[np.ndarray], members: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Select the matrices (T_p, r, r) of members of Φ, given by their sorted indices."""
-    n_members = sum(map(len, matrices))
-    if members[-1] >= n_members:
-        raise ValueError(
-            f"members of a jungle must be below {n_members}, the number of transformations; got {members[-1]}."
-        )
-    if len(members) == n_members:
-        return tuple(matrices)
-    kept, start = [], 0
-    for part in matrices:
-        inside = members[(members >= start) & (members < start + len(part))] - start
-        kept.append(np.ascontiguousarray(part[inside]))
-        start += len(part)
-    return tuple(kept)
-
-
-def move_filters(matrices: Sequence[np.ndarray], filters: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Compute R_t a for all matrices (T_p, r, r) and filters a (k, r): P arrays (k, T_p, r) float64.
-
-    They do not depend on samples, whose responses are then zᵀ (R_t a).
-    """
-    n_filters, rank = filters.shape
-    moved = []
-    for part in matrices:
+    def extreme_responses(self, filters: np.ndarray) -> np.ndarray:
+        """Compute the largest, then the smallest responses of every sample: (k, r) -> (n, 2k) float32."""
         # In double precision, so that the last digits do not depend on the position of a sample in its block.
-        stacked = part.astype(np.float64).reshape(-1, rank)
-        products = [stacked @ coordinates for coordinates in filters.astype(np.float64)]
-        moved.append(np.reshape(products, (n_filters, len(part), rank)))
-    return tuple(moved)
-
-
-def extreme_responses(coordinates: Sequence[np.ndarray], moved: Sequence[np.ndarray]) -> np.ndarray:
-    """Compute the largest, then the smallest responses over Φ of every sample to every filter.
-
-    Parameters
-    ----------
-    coordinates : sequence of P ndarrays of shape (n, r)
-        The samples after each alteration.
-    moved : sequence of P ndarrays of shape (k, T_p, r), float64
-        The filters, see `move_filters`.
-
-    Returns
-    -------
-    extremes : ndarray of shape (n, 2 k), float32
-    """
-    columns = [samples.astype(np.float64).T for samples in coordinates]
-    n_filters, n_samples = len(moved[0]), columns[0].shape[1]
-    extremes = np.empty((2, n_filters, n_samples), np.float32)
-    for k in range(n_filters):
-        responses = np.concatenate([part[k] @ samples for part, samples in zip(moved, columns, strict=True)])
-        extremes[0, k], extremes[1, k] = responses.max(axis=0), responses.min(axis=0)
-    return extremes.reshape(-1, n_samples).T
+        orbits = Orbits(
+            tuple(samples.astype(np.float64) for samples in self.coordinates),
+            tuple(matrices.astype(np.float64) for matrices in self.matrices),
+        )
+        extremes = np.empty((2, len(filters), self.n_samples), np.float32)
+        for k, coordinates in enumerate(filters):
+            responses = orbits.responses(coordinates)
+            extremes[0, k], extremes[1, k] = responses.max(axis=0), responses.min(axis=0)
+        return extremes.reshape(-1, self.n_samples).T

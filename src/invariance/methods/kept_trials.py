@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import invariance
 from invariance._core.keeping import key_of, shared_store
 from invariance.encoders import OnnxEncoder, default_encoder
 from invariance.images import encode_labels
@@ -22,6 +21,7 @@ from invariance.methods.registry import get_method, get_methods
 from invariance.methods.trial import Fold, Judged
 from invariance.transformations.parsing import format_transformations
 
+PACKAGE = Path(__file__).parents[1]
 N_TIMES = 4  # numbers before the probabilities in what is kept of a trial
 
 
@@ -118,14 +118,14 @@ class KeptTrials:
 
 
 def _is_ours(method: Any) -> bool:
-    return type(method).__module__.partition(".")[0] == invariance.__name__
+    return type(method).__module__.partition(".")[0] == PACKAGE.name
 
 
 @cache
 def _source_stamp() -> str:
     """A digest of the sizes and times of all files of the library, which change where it is being developed."""
-    folder, digest = Path(invariance.__file__).parent, hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
         status = path.stat()
-        digest.update(f"{path.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
+        digest.update(f"{path.relative_to(PACKAGE)} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()

@@ -16,7 +16,6 @@ from invariance.transformations.resampling import pixel_grid, resampling_matrix
 
 # Two warps whose matrices agree to this many decimals are the same warp.
 DECIMALS = 7
-UNMOVED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)  # coefficients of the identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +58,7 @@ class Warp:
 
     def is_identity(self) -> bool:
         """Whether every pixel stays in place."""
-        # Not by numpy: every product of sets asks this of all its members, and nine numbers are few.
-        apart = (abs(value - same) for value, same in zip(self.coefficients, UNMOVED, strict=True))
-        return all(distance <= 10.0**-DECIMALS for distance in apart)
+        return np.allclose(self.homography, np.eye(3), rtol=0, atol=10.0**-DECIMALS)
 
     def then(self, later: "Warp") -> "Warp":
         """Compose two warps, `later` after this one, into one that interpolates once."""
