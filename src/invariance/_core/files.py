@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -80,7 +79,7 @@ def naming_full_disk(path: Path, neighbour: Path, n_bytes: int | None = None) ->
 
 def _name_neighbour(path: Path) -> Path:
     """Return a name that no other process takes."""
-    return path.parent / f".{path.stem[:MAX_STEM]}-{secrets.token_hex(4)}{UNFINISHED}{path.suffix}"
+    return path.parent / f".{path.stem[:MAX_STEM]}-{os.urandom(4).hex()}{UNFINISHED}{path.suffix}"
 
 
 def _create_locked(neighbour: Path, path: Path) -> int | None:
