@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 import invariance
-from invariance.cli import app
+from invariance.cli.commands import COMMANDS, build_command
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -136,7 +135,7 @@ def test_every_paper_cited_has_an_entry_on_the_page_of_papers():
 def test_the_command_line_page_has_every_command_and_option():
     page = re.sub(r"\\(?=[<>*_\[\]])", "", from_extension("commands", "commands_page")())
     sections = dict(re.findall(r"^## invariance ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-    commands = typer.main.get_command(app).commands
+    commands = {name: build_command(name) for name in COMMANDS}
     assert list(sections) == list(commands)
     for name, command in commands.items():
         assert command.help in sections[name]

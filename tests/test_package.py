@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import invariance
+from invariance.cli import COMMANDS
 
 HEAVY = {"cv2", "matplotlib", "numba", "pandas", "scipy", "skimage", "skops", "sklearn"}
 
@@ -29,6 +30,13 @@ def test_importing_loads_nothing_heavy(statement):
 def test_the_command_line_answers_without_loading_anything_heavy():
     for argument in ("--version", "--help"):
         assert HEAVY & modules_after(f"from invariance.cli import main; main(['{argument}'])") == set()
+
+
+def test_a_command_imports_no_other_and_help_reads_no_metadata():
+    commands = {f"invariance.cli.{name.replace('-', '_')}" for name in COMMANDS}
+    imported = modules_after("from invariance.cli import main; main(['predict', '--help'])")
+    assert commands & imported == {"invariance.cli.predict"}
+    assert "importlib.metadata" not in modules_after("from invariance.cli import main; main(['--help'])")
 
 
 GLOBAL_STATE = """

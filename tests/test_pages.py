@@ -16,6 +16,7 @@ import typer
 from PIL import Image
 
 from invariance.cli import app, fit, main
+from invariance.cli.commands import build_command
 from invariance.datasets import make_membranes
 from invariance.methods import registry
 
@@ -112,7 +113,7 @@ def test_snippets_and_commands_run(page, folder, done, monkeypatch):
 
 def parse(name, *arguments):
     group = typer.main.get_command(app)
-    command = group if name.startswith("-") else group.commands[name]
+    command = group if name.startswith("-") else build_command(name)
     command.make_context(name, [name, *arguments] if command is group else list(arguments), resilient_parsing=False)
 
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-import typer
-
-from invariance.cli import app
+from invariance.cli.commands import COMMANDS, build_command
 
 CODE = re.compile(r"(`[^`]*`)")
 SIGNS = re.compile(r"[<>*_\[\]]")
@@ -18,9 +16,7 @@ KINDS = {int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "PATH"}
 
 def commands_page() -> str:
     """All commands in Markdown: description, arguments, options and examples of each."""
-    group = typer.main.get_command(app)
-    commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]
-    return "\n\n".join(_command(name, command) for name, command in commands.items() if not command.hidden)
+    return "\n\n".join(_command(name, build_command(name)) for name in COMMANDS)
 
 
 def _command(name: str, command: Any) -> str:

@@ -8,14 +8,15 @@ from inspect import signature
 
 import pytest
 from PIL import Image
-from typer.main import get_command
 
-from invariance import __version__, cli
+from invariance import __version__
 from invariance.cli import main
+from invariance.cli.commands import COMMANDS as MODULES
+from invariance.cli.commands import build_command
 from invariance.methods import advise_pixels
 from invariance.segmentation import JungleSegmenter
 
-COMMANDS = get_command(cli.app).commands
+COMMANDS = {name: build_command(name) for name in MODULES}
 
 
 def test_version(capsys):
@@ -29,6 +30,47 @@ def test_help_names_every_command(arguments, capsys):
     text = capsys.readouterr().out
     assert "Examples:" in text
     assert all(name in text for name in COMMANDS)
+
+
+def test_help_shows_the_first_sentence_of_every_command_in_one_line(capsys):
+    assert main(["--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    for line, command in zip(listed, COMMANDS.values(), strict=True):
+        assert " ".join(command.help.split()).startswith(line.split(maxsplit=1)[1].removesuffix("..."))
+
+
+def test_a_file_without_a_function_run_is_no_command(capsys):
+    assert "console" not in MODULES
+    for name in ("console", "fit_pixels", "--fit"):
+        assert main([name]) == 2
+        assert name in capsys.readouterr().err
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """A command of another package, and one of the name of our own."""
+    (tmp_path / "greeting.py").write_text(
+        "EXAMPLES = 'Examples:\\n\\n  invariance greet'\n\n\ndef run():\n    'Greet.'\n    print('Hello.')\n"
+    )
+    metadata = tmp_path / "greeting-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "entry_points.txt").write_text("[invariance.commands]\ngreet = greeting\ncache = greeting\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_command_of_another_package_is_listed_and_run(capsys):
+    assert main(["--help"]) == 0
+    assert re.search(r"^  greet +Greet\.$", capsys.readouterr().out, flags=re.MULTILINE)
+    assert main(["greet"]) == 0
+    assert capsys.readouterr().out == "Hello.\n"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_command_of_another_package_replaces_none_of_ours():
+    assert MODULES["cache"].__name__ == "invariance.cli.cache"
+    assert len(MODULES) == len(COMMANDS) + 1
 
 
 @pytest.mark.parametrize("name", COMMANDS)

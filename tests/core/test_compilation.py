@@ -1,5 +1,6 @@
 """Compiled code where nothing can be kept on disk: it is compiled anew, gives the same, and says so once."""
 
+import ast
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from numba.core.caching import FunctionCache
 
 import invariance
 from invariance._core import compilation
+from invariance._core._jit import copy_values
 from invariance._core.compilation import CompiledCodeWarning, compiled
 from invariance.jungles._jit import largest_rows
 
@@ -107,3 +109,31 @@ def test_everything_is_compiled_by_the_one_decorator():
     files = [path for path in PACKAGE.rglob("*.py") if imports.search(path.read_text(encoding="utf-8"))]
     names = [path.relative_to(PACKAGE).as_posix() for path in files]
     assert names == ["_core/compilation.py"]
+
+
+def assigned_slices(path):
+    """Lines of a file that assign anything but a number to a slice of an array."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Assign) and not all(
+            character in "0123456789.-" for character in ast.unparse(node.value)
+        ):
+            targets = [part for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Subscript)]
+            if any(isinstance(part, ast.Slice) for target in targets for part in ast.walk(target.slice)):
+                yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/_jit*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_no_compiled_loop_copies_an_array_by_a_slice_since_that_takes_seconds_to_compile(path):
+    assert [line for line in assigned_slices(path) if not line.endswith("-np.inf")] == []
+
+
+def test_a_slice_that_is_assigned_an_array_would_be_found(tmp_path):
+    path = tmp_path / "sample.py"
+    path.write_text("a[:] = b\na[1:, k] = c[0]\na[:] = 0\na[k] = b[1:]\n")
+    assert list(assigned_slices(path)) == ["a[:] = b", "a[1:, k] = c[0]"]
+
+
+def test_values_are_copied():
+    out = np.zeros(4, np.float32)
+    copy_values(np.arange(4, dtype=np.float32), out)
+    assert out.tolist() == [0, 1, 2, 3]

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from typer.main import get_command
 
-from invariance import cli, models, segmentation
+from invariance import models, segmentation
 from invariance.cli import main
+from invariance.cli.commands import COMMANDS as MODULES
+from invariance.cli.commands import build_command
 from invariance.images import read_mask
 from invariance.report import Report, save_figure
 from invariance.transformations import Rotations
 
-COMMANDS = get_command(cli.app).commands
+COMMANDS = {name: build_command(name) for name in MODULES}
 # A project is opened and continued, never replaced: tests/studio/test_project.py.
 READ_OPTIONS = {("explain", "data"), ("studio", "project"), ("fit", "encoder"), ("compare", "encoder")}
 

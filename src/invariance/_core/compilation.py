@@ -19,6 +19,9 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     numba's ``njit(cache=True)`` raises where neither the folder of the source file nor that of the user can be written,
     as in a read-only installation without a home, and where the disk is full. Here it is a warning, once per process.
 
+    An array that is assigned to a part of another, as in ``a[:] = b``, takes seconds to compile, for the text of an
+    error about shapes; a loop or `_jit.copy_values` does not. A single value, as in ``a[:] = 0``, is harmless.
+
     Parameters
     ----------
     function : callable

@@ -3,52 +3,28 @@
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from invariance._core.files import FULL_DISK
 from invariance._version import __version__
+from invariance.cli.commands import COMMANDS as COMMANDS
+from invariance.cli.commands import CommandGroup
 from invariance.cli.console import discard_output, prepare_streams, say, say_aside
 from invariance.cli.interruption import Interrupted, Interruption, interruptible
 from invariance.cli.one_line_warnings import one_line_warnings
 from invariance.cli.output import describe_kept, forget_claims
 
 BROKEN_PIPE = 13  # the number of SIGPIPE, which Windows lacks; it ends other programs whose reader has gone
-HELP = "Learn from few labelled images, by saying what does not matter."
-FOOTER = "Set INVARIANCE_DEBUG=1 to see the traceback of an error."
 
-
-def _commands() -> dict[str, ModuleType]:
-    """The modules that have a function `run`, by the name of the command: of this folder, and of entry points.
-
-    The studio stands above this room, so that it is found as the commands of other packages are.
-    """
-    modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-    own = {module.__name__.rpartition(".")[2].replace("_", "-"): module for module in modules if hasattr(module, "run")}
-    return own | {entry.name: entry.load() for entry in entry_points(group="invariance.commands")}
-
-
-def _first_examples(commands: dict[str, ModuleType]) -> str:
-    """The first example of every command."""
-    return "\n\n".join(["Examples:", *(module.EXAMPLES.split("\n\n")[1] for module in commands.values()), FOOTER])
-
-
-COMMANDS = _commands()
 app = typer.Typer(
-    help=HELP,
-    epilog=_first_examples(COMMANDS),
+    cls=CommandGroup,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: importing rich takes longer than all commands together
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _module in COMMANDS.items():
-    app.command(_name, epilog=_module.EXAMPLES)(_module.run)
 
 # Unknown options, missing arguments and the like; typer exports no name for it, only for its child.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]

@@ -4,9 +4,9 @@ import numpy as np
 
 from invariance._core.compilation import compiled
 
-# Of oriented gradients: weights of pixels that are not added up, the part of the mean strength of an image that is
-# added to that around every cell, and the bound of a value relative to the strength around its cell.
-NEGLIGIBLE, SMALL_PART, LARGEST_SHARE = 1e-4, 0.01, 0.4
+# Of oriented gradients: the part of the mean strength of an image that is added to that around every cell, and the
+# bound of a value relative to the strength around its cell.
+SMALL_PART, LARGEST_SHARE = 0.01, 0.4
 
 
 @compiled
@@ -72,25 +72,15 @@ def transform_cells(cells):
 
 
 @compiled
-def find_reaches(weights):
-    """First and one after the last column of every row of weights (r, c), of one hump each, that are not negligible."""
-    reaches = np.zeros((len(weights), 2), np.int64)
-    for row in range(len(weights)):
-        counting = np.flatnonzero(weights[row] > NEGLIGIBLE)
-        if len(counting):
-            reaches[row] = counting[0], counting[-1] + 1
-    return reaches
-
-
-@compiled
-def gather_gradients(images, row_weights, column_weights, n_bins, out):
+def gather_gradients(images, row_weights, column_weights, reaches, across_reaches, n_bins, out):
     """Fill the rows of out (n, g * g * n_bins) float32 with oriented gradients around g x g cells, of length 1 or 0.
 
     images (n, h, w) float32; row_weights (g, h) and column_weights (g, w) float32: how much a pixel counts for a cell.
+    reaches (h, 2): the first and one after the last cell for which a row of pixels counts; across_reaches (g, 2): the
+    first and one after the last column of pixels that counts for a cell.
     """
     n, h, w = images.shape
     g = len(row_weights)
-    reaches, across_reaches = find_reaches(row_weights.T), find_reaches(column_weights)
     strips, cells, strengths = np.empty((g, w, n_bins)), np.empty((g, g, n_bins)), np.empty((g, g))
     for k in range(n):
         image, vector = images[k], out[k]

@@ -1,5 +1,6 @@
 """Oriented gradients on a grid of cells: the shape of a small, roughly centred image as one vector of length 1."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from invariance.transformations import Brightness, Contrast
 
 # Width of the Gaussian by which pixels count for a cell, in cells.
 CELL_WIDTH = 0.5
+NEGLIGIBLE = 1e-4  # weights of pixels that are not added up
 
 
 class GradientGrid(TransformerMixin, GridDescriptor):
@@ -66,8 +68,8 @@ class GradientGrid(TransformerMixin, GridDescriptor):
         n_cells, n_bins = check_count("n_cells", self.n_cells), check_count("n_bins", self.n_bins, 2)
         grey = np.ascontiguousarray(grey, np.float32)
         vectors = np.empty((len(grey), n_cells * n_cells * n_bins), np.float32)
-        rows, columns = (_cell_weights(length, n_cells) for length in grey.shape[1:])
-        _jit.gather_gradients(grey, rows, columns, n_bins, vectors)
+        (rows, reaches, _), (columns, _, across_reaches) = (_weigh_cells(length, n_cells) for length in grey.shape[1:])
+        _jit.gather_gradients(grey, rows, columns, reaches, across_reaches, n_bins, vectors)
         return vectors
 
     def _extract(self, image):
@@ -81,10 +83,22 @@ class GradientGrid(TransformerMixin, GridDescriptor):
         return tags
 
 
-def _cell_weights(length: int, n_cells: int) -> np.ndarray:
-    """How much each of `length` pixels counts for each cell, (n_cells, length) float32, rows summing to 1."""
+@lru_cache(maxsize=64)  # images of few sizes are described, often one at a time
+def _weigh_cells(length: int, n_cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How much each of `length` pixels counts for each cell, (n_cells, length) float32, rows summing to 1.
+
+    And the reaches (length, 2) of cells for which a pixel counts, and (n_cells, 2) of pixels that count for a cell.
+    """
     size = length / n_cells
     centres = (np.arange(n_cells) + 0.5) * size - 0.5
     away = (np.arange(length) - centres[:, None]) / (CELL_WIDTH * max(size, 1.0))
     weights = np.exp(-0.5 * away**2)
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    weights = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    return weights, _reaches(weights.T), _reaches(weights)
+
+
+def _reaches(weights: np.ndarray) -> np.ndarray:
+    """First and one after the last column of every row of weights (r, c), of one hump each, that are not negligible."""
+    counts = weights.astype(np.float64) > NEGLIGIBLE
+    stops = weights.shape[1] - counts[:, ::-1].argmax(axis=1)
+    return np.where(counts.any(axis=1), np.stack([counts.argmax(axis=1), stops]), 0).T.copy()

@@ -4,10 +4,10 @@ A package adds a method by naming a subclass of `Method` in the entry-point grou
 known without importing anything, so that `--help` stays fast.
 """
 
-import sys
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
+
+from invariance._core.entry_points import EntryPoint, find_entry_points
 
 if TYPE_CHECKING:
     from invariance.methods.method import Method
@@ -53,13 +53,7 @@ def register(method: "type[Method] | Method") -> "type[Method] | Method":
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    return _find_entry_points(tuple(sys.path))
-
-
-@cache
-def _find_entry_points(search_path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Read the metadata of all installed packages, which takes milliseconds, once per search path."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
+    found = find_entry_points(GROUP)
     if not found:
         raise ImportError("no methods are registered: the package is not installed. Run `pip install .` in its folder.")
     return found

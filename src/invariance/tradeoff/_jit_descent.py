@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from invariance._core._jit import copy_values
 from invariance._core.compilation import compiled
 from invariance.tradeoff._jit import combine, project, quadratic_forms, solve_dual
 
@@ -186,7 +187,7 @@ def _search_line(problem, point, direction, descent, ceiling, tolerance):
         for k in range(len(first_d)):
             point.d[k] = max(first_d[k] + share * direction[k], 0.0)
         combine(problem.Ks, point.d, point.K)
-        point.alpha[:] = first_alpha
+        copy_values(first_alpha, point.alpha)
         b, value = _solve_machine(problem, point, tolerance)
         if value <= ceiling + SUFFICIENT_DECREASE * share * descent + ROUNDING * abs(ceiling):
             break
@@ -234,8 +235,8 @@ def learn_weights(problem, tolerance, max_steps, d, alpha):
         lowest = max(lowest, dual_value(problem, point, multipliers))
         if upper < highest:
             highest, best_b = upper, b
-            best_d[:] = d
-            best_alpha[:] = alpha
+            copy_values(d, best_d)
+            copy_values(alpha, best_alpha)
         if highest - lowest <= tolerance * abs(highest):
             break
         inner_gap = upper - value
@@ -254,6 +255,6 @@ def learn_weights(problem, tolerance, max_steps, d, alpha):
         remembered[(step + 1) % N_REMEMBERED] = value
         _find_slope(problem, point, slope)
         step_length = _spectral_step(d, last_d, slope, last_slope, step_length)
-    d[:] = best_d
-    alpha[:] = best_alpha
+    copy_values(best_d, d)
+    copy_values(best_alpha, alpha)
     return best_b, highest, lowest, n_steps
