@@ -1,9 +1,12 @@
 """`invariance fit` with default settings on folders of images: seconds to the first model and in total, and accuracy.
 
-Usage, from the repository: python -m benchmarks.fitting [NAMES...] [--validation] [--without-encoders] [--seed N]
+Usage, from the repository:
+python -m benchmarks.fitting [NAMES...] [--validation] [--without-encoders] [--each-method] [--seed N]
 
-NAMES are of: uiuc flowers mnist yale digits caltech. Every command is a process of its own with an empty cache; a
-second one fits the same folder again with the cache that the first one left. The accuracy is that of
+NAMES are of: uiuc flowers mnist yale digits caltech textures. With --each-method, every method that suits the images
+is fitted to all of them instead, to see how far the choice of `fit` is from the best.
+
+Every command is a process of its own with an empty cache; a second one fits the same folder again with the cache that the first one left. The accuracy is that of
 `invariance evaluate` on the test part, or, with --validation, on a quarter of the training part that is held out:
 settings are chosen on that one.
 """
@@ -34,10 +37,14 @@ from invariance.datasets import (
     load_mnist,
     load_uiuc_textures,
     load_yale,
+    make_textures,
 )
+from invariance.methods import ImageClassifier, learn_facts
+from invariance.methods.selection import find_candidates
 
 N_DIGITS, N_TEST_DIGITS, N_SMALL_DIGITS = 1000, 2000, 100
 N_CALTECH, N_CLASSES = 20, 12  # training images per class, and classes
+N_WINDOWS = 20  # generated textures per class
 HIDDEN = ("onnx", "onnxruntime")
 # Modules that are None cannot be imported, as if they were not installed.
 PROGRAM = "import sys; sys.modules.update(dict.fromkeys({hidden})); from invariance.__main__ import main; main()"
@@ -102,8 +109,15 @@ def _caltech(seed: int) -> Parts:
     return Part(data, training), Part(data, test)
 
 
+def _textures(seed: int) -> Parts:
+    data = make_textures(2 * N_WINDOWS, 64, seed)
+    training, test = _draw(np.asarray(data.labels), N_WINDOWS, seed)
+    return Part(data, training), Part(data, test)
+
+
 TASKS: dict[str, Callable[[int], Parts]] = {
     "uiuc": _uiuc, "flowers": _flowers, "mnist": _mnist, "yale": _yale, "digits": _digits, "caltech": _caltech,
+    "textures": _textures,
 }  # fmt: skip
 DEFAULT = ("uiuc", "flowers", "mnist", "yale")
 
@@ -184,12 +198,29 @@ def measure(name: str, seed: int, is_validation: bool, command: list[str]) -> No
     print(f"    {fitted.done['reason']}", flush=True)
 
 
+def measure_each(name: str, seed: int, is_validation: bool) -> None:
+    """Print the accuracy of every method that suits the images of a task, each fitted to all of them."""
+    training, test = TASKS[name](seed)
+    if is_validation:
+        training, test = hold_out(training, seed)
+    (images, labels), (others, truth) = (
+        ([part.data.images[row] for row in part.rows], np.asarray(part.data.labels)[part.rows])
+        for part in (training, test)
+    )
+    for method in find_candidates(learn_facts(images, labels), None)[0]:
+        started = time.perf_counter()
+        model = ImageClassifier(method.name, n_jobs=-1, random_state=seed).fit(images, labels)
+        accuracy = 100 * float(np.mean(model.predict(others) == truth))
+        print(f"{name}, {method.name}: {accuracy:.1f} %, {time.perf_counter() - started:.1f} s", flush=True)
+
+
 def main() -> None:
     """Measure the tasks one after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--validation", action="store_true")
     parser.add_argument("--without-encoders", action="store_true")
+    parser.add_argument("--each-method", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     settings = parser.parse_args()
     if unknown := set(settings.names) - set(TASKS):
@@ -197,7 +228,10 @@ def main() -> None:
     hidden = repr(HIDDEN) if settings.without_encoders else "()"
     command = [sys.executable, "-c", PROGRAM.format(hidden=hidden)]
     for name in settings.names or DEFAULT:
-        measure(name, settings.seed, settings.validation, command)
+        if settings.each_method:
+            measure_each(name, settings.seed, settings.validation)
+        else:
+            measure(name, settings.seed, settings.validation, command)
 
 
 if __name__ == "__main__":
