@@ -6,9 +6,9 @@ python -m benchmarks.fitting [NAMES...] [--validation] [--without-encoders] [--e
 NAMES are of: uiuc flowers mnist yale digits caltech textures. With --each-method, every method that suits the images
 is fitted to all of them instead, to see how far the choice of `fit` is from the best.
 
-Every command is a process of its own with an empty cache; a second one fits the same folder again with the cache that the first one left. The accuracy is that of
-`invariance evaluate` on the test part, or, with --validation, on a quarter of the training part that is held out:
-settings are chosen on that one.
+Every command is a process of its own with an empty cache; a second one fits the same folder again with the cache that
+the first one left. The accuracy is that of `invariance evaluate` on the test part, or, with --validation, on a quarter
+of the training part that is held out: settings are chosen on that one.
 """
 
 import argparse
