@@ -19,7 +19,7 @@ def plans_page() -> str:
 
 
 def _most(method) -> str:
-    return "all images" if method.max_learned is None else f"at most {method.max_learned:,}"
+    return "all images" if method.max_learned is None else f"{method.max_learned:,}"
 
 
 def _treatment(method, text: str) -> str:

@@ -1,6 +1,6 @@
 """What installed packages add to this one: their entry points, read without importing anything.
 
-`importlib.metadata` reads metadata with the parser of e-mails, whose import takes a third of the time of `invariance
+`importlib.metadata` reads metadata with the parser of e-mails, whose import takes much of the time of `invariance
 --help`; entry points are in a plain file of their own. Only packages in folders are found, as pip installs them, not
 those in zip archives.
 """
