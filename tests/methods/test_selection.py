@@ -87,6 +87,8 @@ def world(monkeypatch):
     monkeypatch.setattr(limits, "time", clock)
     monkeypatch.setattr(ImageClassifier, "fit", fit)
     monkeypatch.setenv("INVARIANCE_CACHE", "0")  # worlds differ, their images do not
+    for name in ("texture", "objects", "photos"):
+        monkeypatch.setattr(type(get_method(name)), "startup", 0.0)  # as it is in this world
     return world
 
 
@@ -114,7 +116,7 @@ def test_a_race_has_a_model_soon_and_ends_in_time(side, n_images, budget, world)
     assert times[0] <= 0.25 * budget
     assert times[-1] <= 1.25 * budget
     assert world.fitted[-1] == (last.method, last.n_fitted)
-    assert last.n_fitted == n_images or last.method in ("tangent", "texture", "objects", "codebook")
+    assert last.n_fitted == n_images or last.method in ("tangent", "texture", "objects", "photos", "codebook")
 
 
 def test_a_large_budget_does_not_delay_the_first_model(world):
@@ -190,6 +192,14 @@ def test_a_method_that_cannot_be_fitted_in_time_does_not_win(world):
     assert "tangent" in {*causes(selected), *selected.slower}
 
 
+def test_a_leader_on_few_images_without_time_for_more_leaves_the_race_to_others(world):
+    world.speeds["tangent"] = Speed(0.1, 2e-5, 0.02, (0.97, 0.97))  # 20 s for 1000 images
+    world.speeds["landmarks"] = Speed(0.1, 0.001, 0.001, (0.88, 0.99))
+    selected = select_method(*task(1000), budget=38)
+    assert (selected.method, selected.n_learned) == ("landmarks", 800)
+    assert causes(selected)["tangent"] == Cause.TOO_SLOW
+
+
 def test_a_small_first_rung_keeps_whoever_is_not_far_behind(world):
     world.speeds["codebook"] = Speed(0.3, 0.01, 0.001, (0.6, 1.2))
     assert select_method(*task(1000), budget=300).method == "codebook"
@@ -233,8 +243,7 @@ def test_few_images_are_judged_several_times(world):
     ("each", "is_all", "basis"),
     [(0.1, True, Basis.MOST_ACCURATE), (0.13, True, Basis.FAR_AHEAD), (0.5, False, Basis.MOST_ACCURATE)],
 )
-def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, basis, world, monkeypatch):
-    monkeypatch.setattr(type(get_method("texture")), "startup", 0.0)  # as it is in this world
+def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, basis, world):
     world.speeds = {name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in world.speeds}
     world.speeds["texture"] = Speed(0.1, each, 0.01, (0.99, 1.0))
     begun = world.now
@@ -359,8 +368,8 @@ def test_a_second_race_of_the_same_images_repeats_the_decisions_of_the_first(lim
 def test_a_larger_budget_goes_on_where_the_first_race_ended(kept):
     first, _, _ = race_again(kept, *task(1000), budget=30)
     more, tried, _ = race_again(kept, *task(1000), budget=300)
-    assert more.n_found == first.n_trials
-    assert len(tried) == more.n_trials - first.n_trials > 0
+    assert first.n_trials >= more.n_found > first.n_trials // 2
+    assert len(tried) == more.n_trials - more.n_found > 0
 
 
 def another_image(images, labels):

@@ -1,4 +1,4 @@
-"""What earlier races found out about the same images: the predictions of trials, and how long trials and fits took.
+"""What earlier races found out about the same images: the predictions of trials, models, and how long both took.
 
 A race of the same images, labels and settings then takes the same decisions without trying anything again, and one
 with a larger budget goes on where the first one ended. Only what this library computes is kept: the methods of other
@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,17 @@ from invariance.images import encode_labels
 from invariance.methods.classifier import ImageClassifier
 from invariance.methods.registry import get_method, get_methods
 from invariance.methods.trial import Fold, Judged
+from invariance.models import ModelError, load, save
 from invariance.transformations.parsing import format_transformations
 
 PACKAGE = Path(__file__).parents[1]
 N_TIMES = 4  # numbers before the probabilities in what is kept of a trial
+N_SECONDS = 8  # bytes before the file of a model: how long it took to fit, in double precision
+WORTH_KEEPING = 1.0  # seconds of fitting; reading a model takes a part of a second
 
 
 class KeptTrials:
-    """Trials and fits of images, found again by the contents of the images and the settings of the classifier.
+    """Trials and models of images, found again by the contents of the images and the settings of the classifier.
 
     Parameters
     ----------
@@ -55,13 +59,30 @@ class KeptTrials:
         times = judged.fit_seconds, judged.predict_seconds, judged.fit_saved, judged.predict_saved
         self._put("trial", classifier, np.append(times, judged.probabilities), *fold)
 
-    def first_fit_seconds(self, classifier: ImageClassifier, rows: np.ndarray, seconds: float) -> float:
-        """Return how long fitting these rows took the first time; that is now, if it is not known."""
-        kept = self._get("fit", classifier, rows)
-        if kept is not None and len(kept) == 1:
-            return float(kept[0])
-        self._put("fit", classifier, np.array([seconds]), rows)
-        return seconds
+    def find_model(self, classifier: ImageClassifier, rows: np.ndarray) -> tuple[ImageClassifier, float] | None:
+        """Return the model that an earlier race fitted to these rows, and how long that took; None if not known."""
+        kept = self._get("model", classifier, rows)
+        if kept is None:
+            return None
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "model.inv")
+            path.write_bytes(kept[N_SECONDS:].tobytes())
+            try:
+                model = load(path)
+            except ModelError:
+                return None
+        return model.set_params(n_jobs=classifier.n_jobs), float(kept[:N_SECONDS].view(np.float64)[0])
+
+    def keep_model(self, classifier: ImageClassifier, rows: np.ndarray, model: ImageClassifier, seconds: float) -> None:
+        """Keep a model that took long to fit."""
+        if self._store is None or seconds < WORTH_KEEPING:
+            return
+        with TemporaryDirectory() as folder:
+            try:
+                content = np.fromfile(save(model, Path(folder, "model.inv")), np.uint8)
+            except (ModelError, OSError):  # it holds what cannot be saved, or the disk is full
+                return
+        self._put("model", classifier, np.concatenate([np.array([seconds]).view(np.uint8), content]), rows)
 
     def _get(self, what: str, classifier: ImageClassifier, *parts: np.ndarray) -> np.ndarray | None:
         settings = self._settings(what, classifier)

@@ -115,6 +115,9 @@ class Plan(NamedTuple):
         return self
 
 
+MAX_RANK = 100  # larger than any rank
+
+
 class Method(ABC):
     """A way to classify images.
 
@@ -211,8 +214,8 @@ class Method(ABC):
         return ""
 
     def rank_for(self, facts: Facts) -> tuple[int, str]:
-        """Return where the method comes in the order of trying, for images like these."""
-        return self.rank, self.name
+        """Return where the method comes in the order of trying; those made for large images come first of these."""
+        return self.rank - MAX_RANK * (self.auto_min_side > 1), self.name
 
     def cost(self, plan: Plan) -> float:
         """Return the time that a plan takes, in any unit."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.methods.decisions import Basis, Cause, LeftOut, Selection, Stage, Step
-from invariance.methods.heats import Heat
+from invariance.methods.heats import TIMES_MORE, Heat
 from invariance.methods.limits import Limit
 from invariance.methods.paired import mean_gain
 from invariance.methods.runner import Model, Runner
@@ -15,7 +15,7 @@ from invariance.methods.trial import Trial, draw_part
 
 # Shares of the budget, set by what a minute has to hold; they were not searched.
 FIRST_FIT_SHARE, FIRST_FIT_SECONDS = 0.1, 6.0  # for fitting the first model, so that it is there after 10 to 15 s
-LATE_SHARE = 0.5  # after which no method is tried for the first time: half of the time is for trials on more images
+LATE_SHARE = 0.4  # after which no method is tried for the first time: the rest is for trials on more images and the fit
 OVERRUN_SHARE = 0.25  # by which fitting a method far ahead may end later
 REFIT_SHARE = 0.15  # of the time left that is spent on fitting a better method before the race is over
 # Standard errors by which a method is clearly worse: on the first rung, which is small, and after it. They were chosen
@@ -88,13 +88,19 @@ class Race:
     # -- heats
 
     def _is_over(self, heat: Heat) -> bool:
-        """Whether the race ends: nothing is left to try, or no time for the leader to run again."""
+        """Whether the race ends: nothing is left to try, or no time for the leader to run again.
+
+        A leader on few of the images that has no time to run on more is left behind, if others can run: who leads on a
+        small part says little about all.
+        """
         if heat.starts_rung:
             self._drop_slow()
         if self.limit.is_reached() or not self._has_rivals or not (self.contenders or self.combining):
             return True
         ranked = self._ranked()
-        return bool(ranked) and self._too_slow(ranked[0], heat) is not None
+        is_early = heat.starts_rung and bool(ranked) and TIMES_MORE * ranked[0].n_learned < len(self.images)
+        needed = ranked if is_early else ranked[:1]
+        return bool(ranked) and all(self._too_slow(runner, heat) is not None for runner in needed)
 
     def _is_settled(self, heat: Heat) -> bool:
         """Whether this heat would tell nothing: one method is left, or the leader makes no mistakes."""

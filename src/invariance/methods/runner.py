@@ -76,13 +76,17 @@ class Runner:
         self._is_described[np.concatenate(heat.fold)] = True
 
     def fit(self, images: Sequence[np.ndarray], labels: Any, rows: np.ndarray) -> "Model":
-        """Return a model of some rows."""
-        started = time.perf_counter()
-        given = images if len(rows) == len(images) else [images[row] for row in rows]
-        fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
-        elapsed = time.perf_counter() - started
-        seconds = self._kept.first_fit_seconds(self.classifier, rows, elapsed)
-        self._limit.charge(max(0.0, seconds - elapsed))
+        """Return a model of some rows, or find it in an earlier race."""
+        found = self._kept.find_model(self.classifier, rows)
+        if found is None:
+            started = time.perf_counter()
+            given = images if len(rows) == len(images) else [images[row] for row in rows]
+            fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
+            seconds = time.perf_counter() - started
+            self._kept.keep_model(self.classifier, rows, fitted, seconds)
+        else:
+            fitted, seconds = found
+            self._limit.charge(seconds)
         if self.forecast.timings:
             self.forecast.note_fit(self._count_learned(len(rows)), seconds)
         self._is_described[rows] = True
