@@ -241,9 +241,9 @@ def test_few_images_are_judged_several_times(world):
 
 @pytest.mark.parametrize(
     ("each", "is_all", "basis"),
-    [(0.1, True, Basis.MOST_ACCURATE), (0.13, True, Basis.FAR_AHEAD), (0.5, False, Basis.MOST_ACCURATE)],
+    [(0.1, True, Basis.MOST_ACCURATE), (0.13, True, Basis.AHEAD), (0.5, False, Basis.MOST_ACCURATE)],
 )
-def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, basis, world):
+def test_a_method_ahead_is_fitted_to_as_many_images_as_there_is_time_for(each, is_all, basis, world):
     world.speeds = {name: Speed(0.3, 1e-4, 0.001, (0.2, 0.6)) for name in world.speeds}
     world.speeds["texture"] = Speed(0.1, each, 0.01, (0.99, 1.0))
     begun = world.now
@@ -251,7 +251,7 @@ def test_a_method_far_ahead_is_fitted_to_as_many_images_as_there_is_time_for(eac
     assert selected.method == "texture"
     assert world.now - begun <= 1.25 * 75
     assert selected.basis == basis
-    assert (selected.overrun > 0) == (basis == Basis.FAR_AHEAD)
+    assert (selected.overrun > 0) == (basis == Basis.AHEAD)
     assert (selected.n_fitted == 500) == is_all
     assert (f"fitted to {selected.n_fitted} of 500 images" in selected.reason) != is_all
 

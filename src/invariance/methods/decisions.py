@@ -59,7 +59,7 @@ class Basis(Enum):
     NARROWLY = auto()
     FASTER_OF_EQUALS = auto()
     FIRST_OF_EQUALS = auto()
-    FAR_AHEAD = auto()
+    AHEAD = auto()
 
 
 class Stage(Enum):
@@ -193,7 +193,7 @@ WHY = {
     Basis.NARROWLY: "{name} is the most accurate, though by less than one standard error.",
     Basis.FASTER_OF_EQUALS: "{name} is as accurate as the best and the fastest to classify.",
     Basis.FIRST_OF_EQUALS: "{name} is as accurate as the best and the first in the order of trials.",
-    Basis.FAR_AHEAD: "{name} is so far ahead that fitting it may end about {overrun:.0f} s after the budget.",
+    Basis.AHEAD: "{name} is ahead by more than one standard error; its fit may end about {overrun:.0f} s late.",
 }
 
 

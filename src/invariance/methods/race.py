@@ -14,9 +14,12 @@ from invariance.methods.runner import Model, Runner
 from invariance.methods.trial import Trial, draw_part
 
 # Shares of the budget, set by what a minute has to hold; they were not searched.
-FIRST_FIT_SHARE, FIRST_FIT_SECONDS = 0.1, 6.0  # for fitting the first model, so that it is there after 10 to 15 s
+FIRST_FIT_SHARE, FIRST_FIT_SECONDS = 0.1, 4.0  # for fitting the first model, so that it is there after 10 to 15 s
 LATE_SHARE = 0.4  # after which no method is tried for the first time: the rest is for trials on more images and the fit
-OVERRUN_SHARE = 0.25  # by which fitting a method far ahead may end later
+OVERRUN_SHARE, N_ERRORS_OVERRUN = (
+    0.25,
+    1.0,
+)  # by which fitting may end later, for a method so many standard errors ahead
 REFIT_SHARE = 0.15  # of the time left that is spent on fitting a better method before the race is over
 # Standard errors by which a method is clearly worse: on the first rung, which is small, and after it. They were chosen
 # for rounds of 40, 240, ... images on flowers, textures, faces and digits, so that the best method there stays.
@@ -193,7 +196,7 @@ class Race:
     # -- losers
 
     def _drop_slow(self) -> None:
-        """Leave out what cannot be fitted any more, not even with the overrun of a method far ahead; but not all."""
+        """Leave out what cannot be fitted any more, not even with the overrun of a method ahead; but not all."""
         left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
         seconds = {runner: self._seconds_to_have(runner) for runner in self.contenders}
         if all(expected > left for expected in seconds.values()):
@@ -272,8 +275,8 @@ class Race:
         seconds = {runner.name: self._seconds_to_have(runner) for runner in ranked}
         in_time = [runner for runner in ranked if seconds[runner.name] <= left] or ranked[:1]
         best, overrun = in_time[0], seconds[ranked[0].name] - left
-        if 0 < overrun <= self.limit.seconds(OVERRUN_SHARE) and self._is_far_ahead(ranked):
-            return Choice(ranked[0], Basis.FAR_AHEAD, {}, overrun)
+        if 0 < overrun <= self.limit.seconds(OVERRUN_SHARE) and self._is_ahead(ranked):
+            return Choice(ranked[0], Basis.AHEAD, {}, overrun)
         slower = {runner.name: seconds[runner.name] for runner in ranked[: ranked.index(best)]}
         if len(in_time) == 1:
             is_alone = not any(out.cause == Cause.WORSE for out in self.left_out.values())
@@ -287,9 +290,9 @@ class Race:
         is_clear = np.greater(*_gain(best.trial, in_time[1].trial))
         return Choice(best, Basis.MOST_ACCURATE if is_clear else Basis.NARROWLY, slower)
 
-    def _is_far_ahead(self, ranked: list[Runner]) -> bool:
+    def _is_ahead(self, ranked: list[Runner]) -> bool:
         leads = (_gain(ranked[0].trial, other.trial) for other in ranked[1:])
-        return all(mean > N_ERRORS * error for mean, error in leads)
+        return all(mean > N_ERRORS_OVERRUN * error for mean, error in leads)
 
     # -- models
 

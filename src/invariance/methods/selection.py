@@ -59,7 +59,7 @@ def select_method(
     transformations : TransformationSet or None, default=None
         Φ; methods that refuse a part of it are left out.
     budget : float, default=60
-        Seconds to select and fit a method; fitting one that is far ahead may take a quarter more.
+        Seconds to select and fit a method; fitting one that is ahead by a standard error may take a quarter more.
     random_state : int, default=0
     n_jobs : int or None, default=None
     encoder : OnnxEncoder or None, default=None
