@@ -409,6 +409,15 @@ def test_what_no_text_describes_and_methods_of_other_packages_are_not_kept(kept,
     assert race_again(kept, *task(40), max_trials=5)[0].n_found == 0
 
 
+def test_renamed_classes_are_not_those_of_a_kept_model(monkeypatch):
+    monkeypatch.setattr("invariance.methods.kept_trials.WORTH_KEEPING", 0.0)
+    glyphs = make_glyphs(4, 28, random_state=2)
+    for prefix in ("old", "new"):
+        names = np.array([f"{prefix} {label}" for label in glyphs.labels])
+        found = select_method(list(glyphs.images), names, n_jobs=1, max_trials=1, random_state=3)
+        assert set(found.classifier.classes_) == set(names)
+
+
 def test_kept_trials_of_real_images_give_the_same_model():
     glyphs = make_glyphs(6, 28, random_state=1)
     first, again = (

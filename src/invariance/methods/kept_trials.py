@@ -44,6 +44,7 @@ class KeptTrials:
         self._images, self._encoder = images, encoder
         classes, self._codes = encode_labels(labels, len(images))
         self._n_classes = len(classes)
+        self._names = classes.dtype.str, classes.tolist()  # a model predicts them
         self._digests: dict[int, bytes] = {}
         self._store = shared_store()
 
@@ -64,24 +65,24 @@ class KeptTrials:
         kept = self._get("model", classifier, rows)
         if kept is None:
             return None
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "model.inv")
-            path.write_bytes(kept[N_SECONDS:].tobytes())
-            try:
+        try:
+            with TemporaryDirectory() as folder:
+                path = Path(folder, "model.inv")
+                path.write_bytes(kept[N_SECONDS:].tobytes())
                 model = load(path)
-            except ModelError:
-                return None
+        except (ModelError, OSError):  # it is damaged, or the disk is full
+            return None
         return model.set_params(n_jobs=classifier.n_jobs), float(kept[:N_SECONDS].view(np.float64)[0])
 
     def keep_model(self, classifier: ImageClassifier, rows: np.ndarray, model: ImageClassifier, seconds: float) -> None:
         """Keep a model that took long to fit."""
         if self._store is None or seconds < WORTH_KEEPING:
             return
-        with TemporaryDirectory() as folder:
-            try:
+        try:
+            with TemporaryDirectory() as folder:
                 content = np.fromfile(save(model, Path(folder, "model.inv")), np.uint8)
-            except (ModelError, OSError):  # it holds what cannot be saved, or the disk is full
-                return
+        except (ModelError, OSError):  # it holds what cannot be saved, or the disk is full
+            return
         self._put("model", classifier, np.concatenate([np.array([seconds]).view(np.uint8), content]), rows)
 
     def _get(self, what: str, classifier: ImageClassifier, *parts: np.ndarray) -> np.ndarray | None:
@@ -106,7 +107,7 @@ class KeptTrials:
         settings = (classifier.method_name, ignored, classifier.max_side, int(seed), classifier.scale)
         network = self._network if get_method(classifier.method_name).takes_encoder else None
         installed = [method.name for method in methods if not method.missing()]
-        return repr((what, settings, network, self._n_classes, installed, _source_stamp()))
+        return repr((what, settings, network, self._names, installed, _source_stamp()))
 
     @cached_property
     def _network(self) -> tuple[str, ...] | None:

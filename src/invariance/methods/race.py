@@ -16,10 +16,8 @@ from invariance.methods.trial import Trial, draw_part
 # Shares of the budget, set by what a minute has to hold; they were not searched.
 FIRST_FIT_SHARE, FIRST_FIT_SECONDS = 0.1, 4.0  # for fitting the first model, so that it is there after 10 to 15 s
 LATE_SHARE = 0.4  # after which no method is tried for the first time: the rest is for trials on more images and the fit
-OVERRUN_SHARE, N_ERRORS_OVERRUN = (
-    0.25,
-    1.0,
-)  # by which fitting may end later, for a method so many standard errors ahead
+OVERRUN_SHARE = 0.25  # by which fitting a method that is ahead may end later,
+N_ERRORS_OVERRUN = 1.0  # namely by more than so many standard errors
 REFIT_SHARE = 0.15  # of the time left that is spent on fitting a better method before the race is over
 # Standard errors by which a method is clearly worse: on the first rung, which is small, and after it. They were chosen
 # for rounds of 40, 240, ... images on flowers, textures, faces and digits, so that the best method there stays.
