@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import invariance
+from invariance._core.entry_points import find_entry_points
 
 FOLDERS: Mapping[str, Path] = {"experiments": Path(__file__).parent, "invariance": Path(invariance.__file__).parent}
 # How image files are found and decoded. What they hold is known by its digest, see data_digests.py.
@@ -36,6 +37,8 @@ IGNORED_MODULES = (
     "invariance.images.intensity_range",
     *READERS,
 )
+# Modules that load what entry points name, and the group of these.
+LOADERS = {"invariance.methods.registry": "invariance.methods"}
 IGNORED_METHODS = ("check_loaded", "_repr_html_")
 # A function whose name begins so refuses its input or lets it pass; called as a statement it changes no figure.
 CHECK = "check_"
@@ -89,8 +92,16 @@ def source_of(function: Callable, folders: Mapping[str, Path] = FOLDERS) -> dict
         waiting += _used_by(statements, module, folders)
         if module.name and module.name not in found:
             found[module.name] = _bare_code(module.effects)
-            waiting += _used_by(module.effects, module, folders)
+            waiting += _used_by(module.effects, module, folders) + _loaded_by(module.name, folders)
     return found
+
+
+def _loaded_by(module: str, folders: Mapping[str, Path]) -> list[tuple[Module, str]]:
+    """The definitions that a module loads by entry points, each with its module."""
+    if module not in LOADERS:
+        return []
+    values = [point.value.partition(":") for point in find_entry_points(LOADERS[module]).values()]
+    return [place for name, _, taken in values for place in _resolve(Import(name, taken), [], folders)]
 
 
 def _used_by(statements: list[ast.stmt], module: Module, folders: Mapping[str, Path]) -> list[tuple[Module, str]]:

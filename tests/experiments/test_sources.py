@@ -133,6 +133,7 @@ def test_what_may_change_a_figure_changes_the_source(copied, edit, package, path
         ("scribbles_cells", "datasets/membranes.py", "def make_membranes("),
         ("mnist_digits", "jungles/merging.py", "def "),
         ("isbi_patches", "transformations/resampling.py", "def "),
+        ("pretrained_flowers", "methods/objects.py", "def object_kernels("),
     ],
 )
 def test_every_room_that_an_experiment_runs_through_is_in_its_source(copied, edit, name, path, function):

@@ -20,7 +20,7 @@ from invariance.methods import (
 from invariance.methods.preparation import as_one_kind, as_squares, has_colour
 from invariance.methods.trial import draw_part, join_folds, judge_fold
 from invariance.models import load, save
-from invariance.transformations import Rotations, Shifts
+from invariance.transformations import Illumination, Rotations, Shifts
 
 QUICK = [method.name for method in get_methods() if not method.combines]  # the others take 20 seconds or more
 RNG = np.random.default_rng(0)
@@ -107,6 +107,16 @@ def test_grey_images_have_no_words_of_colours(mixed):
     model = ImageClassifier("objects", Shifts(1), random_state=0).fit(large, mixed[1])
     assert model.model_.kernel_names_ == ["shape words"]
     assert model.model_.base_kernels_[0].transformer_.n_words_ == 100
+
+
+@pytest.mark.parametrize(
+    ("phi", "has_places"), [(None, True), (Illumination(), True), (Shifts(1), False), (Rotations(4), False)]
+)
+def test_places_of_edges_are_compared_unless_they_do_not_matter(mixed, phi, has_places):
+    large = [np.kron(photo, np.ones((2, 2))) for photo in as_one_kind(mixed[0], 1)]
+    model = ImageClassifier("objects", phi, random_state=0).fit(large, mixed[1])
+    assert ("places of edges" in model.model_.kernel_names_) == has_places
+    assert model.plan().amounts_to(ImageClassifier("objects").plan()) == (phi is None)
 
 
 def test_what_a_method_ignores_does_not_change_the_size_of_images(mixed):

@@ -200,6 +200,23 @@ def test_a_leader_on_few_images_without_time_for_more_leaves_the_race_to_others(
     assert causes(selected)["tangent"] == Cause.TOO_SLOW
 
 
+@pytest.mark.parametrize(("is_coloured", "few", "method"), [(True, 0.6, "objects"), (False, 0.6, "codebook"),
+                                                           (True, 0.1, "codebook")])  # fmt: skip
+def test_a_method_made_for_such_images_needs_less_proof(is_coloured, few, method, world):
+    world.ill.update(set(method_names()) - {"objects", "codebook"})
+    world.speeds["objects"] = Speed(0.1, 0.07, 0.03, (few, 0.9))
+    world.speeds["codebook"] = Speed(0.3, 0.02, 0.009, (0.7, 0.75))
+    images, labels = task(600, 200)
+    if is_coloured:
+        images = [np.tile(np.float32([1, 0, 0]), (200, 200, 1))] * len(images)
+    started = world.now
+    selected = select_method(images, labels, budget=60)
+    assert selected.method == method
+    assert selected.n_fitted == 600
+    assert (selected.basis == Basis.SUITED) <= (method == "objects")
+    assert world.now - started <= 1.25 * 60
+
+
 def test_a_small_first_rung_keeps_whoever_is_not_far_behind(world):
     world.speeds["codebook"] = Speed(0.3, 0.01, 0.001, (0.6, 1.2))
     assert select_method(*task(1000), budget=300).method == "codebook"

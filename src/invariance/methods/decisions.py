@@ -60,6 +60,7 @@ class Basis(Enum):
     FASTER_OF_EQUALS = auto()
     FIRST_OF_EQUALS = auto()
     AHEAD = auto()
+    SUITED = auto()
 
 
 class Stage(Enum):
@@ -194,6 +195,7 @@ WHY = {
     Basis.FASTER_OF_EQUALS: "{name} is as accurate as the best and the fastest to classify.",
     Basis.FIRST_OF_EQUALS: "{name} is as accurate as the best and the first in the order of trials.",
     Basis.AHEAD: "{name} is ahead by more than one standard error; its fit may end about {overrun:.0f} s late.",
+    Basis.SUITED: "{name} is made for images of this kind, and on so few no other is clearly ahead.",
 }
 
 
@@ -204,7 +206,8 @@ def _reason(selection: Selection) -> list[str]:
         return [f"No class has three images, so methods cannot be compared; {name} is the first choice for so few."]
     listed = ", ".join(f"{t.name} {t.accuracy:.1%} of {t.n_judged}" for t in selection.trials)
     said = [f"Held-out images classified correctly: {listed}."]
-    said.append(WHY[selection.basis].format(name=name, overrun=selection.overrun))
+    among = "Of those that can be fitted in time, " if selection.slower else ""
+    said.append(among + WHY[selection.basis].format(name=name, overrun=selection.overrun))
     said += [f"'{other}' would take about {seconds:.0f} s to fit." for other, seconds in selection.slower.items()]
     if selection.n_fitted < selection.n_images:
         said.append(f"It was fitted to {selection.n_fitted} of {selection.n_images} images.")

@@ -217,6 +217,10 @@ class Method(ABC):
         """Return where the method comes in the order of trying; those made for large images come first of these."""
         return self.rank - MAX_RANK * (self.auto_min_side > 1), self.name
 
+    def suits(self, facts: Facts) -> bool:
+        """Return whether images are of the kind that the method is best for; `fit` then needs less proof of it."""
+        return False
+
     def cost(self, plan: Plan) -> float:
         """Return the time that a plan takes, in any unit."""
         return float(plan.count_members())

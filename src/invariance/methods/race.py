@@ -16,6 +16,7 @@ from invariance.methods.trial import Trial, draw_part
 # Shares of the budget, set by what a minute has to hold; they were not searched.
 FIRST_FIT_SHARE, FIRST_FIT_SECONDS = 0.1, 4.0  # for fitting the first model, so that it is there after 10 to 15 s
 LATE_SHARE = 0.4  # after which no method is tried for the first time: the rest is for trials on more images and the fit
+TRIAL_SHARE = 0.15  # for trying a method for the first time, beside fitting one that is made for such images
 OVERRUN_SHARE = 0.25  # by which fitting a method that is ahead may end later,
 N_ERRORS_OVERRUN = 1.0  # namely by more than so many standard errors
 REFIT_SHARE = 0.15  # of the time left that is spent on fitting a better method before the race is over
@@ -99,7 +100,7 @@ class Race:
         if self.limit.is_reached() or not self._has_rivals or not (self.contenders or self.combining):
             return True
         ranked = self._ranked()
-        is_early = heat.starts_rung and bool(ranked) and TIMES_MORE * ranked[0].n_learned < len(self.images)
+        is_early = heat.starts_rung and bool(ranked) and self._is_small(ranked[0])
         needed = ranked if is_early else ranked[:1]
         return bool(ranked) and all(self._too_slow(runner, heat) is not None for runner in needed)
 
@@ -157,7 +158,8 @@ class Race:
             if perfect is not None:
                 return Cause.NOTHING_TO_GAIN, f"'{perfect}' made no mistake"
         elif not runner.forecast.timings:
-            is_late = self.model is not None and self.limit.share_spent() > LATE_SHARE
+            is_short = self.limit.left() - self._seconds_of_suited() < self.limit.seconds(TRIAL_SHARE)
+            is_late = self.model is not None and (self.limit.share_spent() > LATE_SHARE or is_short)
             return (Cause.NO_TIME, "the time was needed for others") if is_late else None
         return self._too_slow(runner, heat)
 
@@ -173,7 +175,11 @@ class Race:
         """Seconds to keep for fitting this method, or the best so far of those that there is time to fit."""
         left = self.limit.left()
         leaders = [seconds for seconds in map(self._seconds_to_have, self._ranked()) if seconds <= left]
-        return max([self._seconds_to_have(runner), *leaders[:1]])
+        return max([self._seconds_to_have(runner), min(left, self._seconds_of_suited()), *leaders[:1]])
+
+    def _seconds_of_suited(self) -> float:
+        suited = self._suited()
+        return 0.0 if suited is None else self._seconds_to_have(suited)
 
     def _seconds_to_have(self, runner: Runner) -> float:
         """Expected seconds until there is a model of a method, of all images; 0 if it is there."""
@@ -275,6 +281,9 @@ class Race:
         best, overrun = in_time[0], seconds[ranked[0].name] - left
         if 0 < overrun <= self.limit.seconds(OVERRUN_SHARE) and self._is_ahead(ranked):
             return Choice(ranked[0], Basis.AHEAD, {}, overrun)
+        suited = self._suited()
+        if suited is not None and not (suited is ranked[0] and overrun <= 0 and self._is_ahead(ranked)):
+            return Choice(suited, Basis.SUITED, {}, max(0.0, seconds[suited.name] - left))
         slower = {runner.name: seconds[runner.name] for runner in ranked[: ranked.index(best)]}
         if len(in_time) == 1:
             is_alone = not any(out.cause == Cause.WORSE for out in self.left_out.values())
@@ -287,6 +296,26 @@ class Race:
             return Choice(min(close, key=self.runners.index), Basis.FIRST_OF_EQUALS, slower)
         is_clear = np.greater(*_gain(best.trial, in_time[1].trial))
         return Choice(best, Basis.MOST_ACCURATE if is_clear else Basis.NARROWLY, slower)
+
+    def _suited(self) -> Runner | None:
+        """The first that is made for such images, can be fitted, and is not clearly behind on the first rung.
+
+        None if there are not far more images than on that rung: with more images such a method gains more than others,
+        so that a lead on few is no reason to take another.
+        """
+        ranked = self._ranked()
+        if not ranked or ranked[0].rung > 0 or not self._is_small(ranked[0]):
+            return None
+        left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
+        for runner in sorted(ranked, key=self.runners.index):
+            behind, error = _gain(ranked[0].trial, runner.trial)
+            if runner.is_suited and behind <= N_ERRORS * error and self._seconds_to_have(runner) <= left:
+                return runner
+        return None
+
+    def _is_small(self, runner: Runner) -> bool:
+        """Whether a method was trained on a small part of the images, so that its trials say little about all."""
+        return TIMES_MORE * runner.n_learned < len(self.images)
 
     def _is_ahead(self, ranked: list[Runner]) -> bool:
         leads = (_gain(ranked[0].trial, other.trial) for other in ranked[1:])

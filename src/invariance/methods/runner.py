@@ -30,10 +30,20 @@ class Runner:
         What earlier races found out.
     limit : Limit
         Is charged with the time that something took in an earlier race, so that this one ends where that one did.
+    is_suited : bool
+        Whether the method is made for images of this kind.
     """
 
-    def __init__(self, method: Method, classifier: ImageClassifier, n_images: int, kept: KeptTrials, limit: Limit):
-        self.method, self.classifier = method, classifier
+    def __init__(
+        self,
+        method: Method,
+        classifier: ImageClassifier,
+        n_images: int,
+        kept: KeptTrials,
+        limit: Limit,
+        is_suited: bool,
+    ):
+        self.method, self.classifier, self.is_suited = method, classifier, is_suited
         self._kept, self._limit = kept, limit
         self.forecast = Forecast(method.growth, method.startup)
         self.rung, self.n_learned, self.n_found = -1, 0, 0

@@ -126,6 +126,7 @@ def race_methods(
             len(images),
             kept,
             limit,
+            method.suits(facts),
         )
         for method in candidates
     ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from invariance.codebooks import KMeansCodebook
 from invariance.descriptors import MaximumResponses
 from invariance.methods.exhibits import Exhibit, Text
 from invariance.methods.method import Method, Treatment
@@ -47,7 +48,7 @@ class Texture(Method):
         """One kernel of words of filter responses."""
         settled = [part.part for part in plan.parts if part.treatment == Treatment.DESCRIPTOR]
         descriptor, _ = MaximumResponses.for_transformations(product_of(settled), step=STEP)
-        kernel = word_kernel("texture words", descriptor, N_WORDS, plan.computed, common)
+        kernel = word_kernel("texture words", descriptor, KMeansCodebook(N_WORDS), plan.computed, common)
         return TradeoffClassifier([kernel], "ova", probability=True, **common)
 
     def explain(self, classifier, evaluation, rng) -> Iterable[Exhibit]:

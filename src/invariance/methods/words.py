@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from invariance.codebooks import BagOfFeatures, KMeansCodebook
+from invariance.codebooks import BagOfFeatures, Grid, KMeansCodebook
 from invariance.tradeoff import FeatureKernel
 from invariance.transformations import TransformationSet
 
@@ -12,8 +12,13 @@ SHIFTS_SENTENCE = "Words are counted wherever they occur; only what enters at th
 
 
 def word_kernel(
-    name: str, descriptor: Any, n_words: int, phi: TransformationSet, common: dict[str, Any]
+    name: str,
+    descriptor: Any,
+    codebook: KMeansCodebook,
+    phi: TransformationSet,
+    common: dict[str, Any],
+    sampler: Grid | None = None,
 ) -> FeatureKernel:
     """Return a χ² kernel of histograms of the words of a descriptor on its grid, pooled over Φ."""
-    bag = BagOfFeatures(KMeansCodebook(n_words), descriptor, transformations=phi, normalization="sum", **common)
+    bag = BagOfFeatures(codebook, descriptor, sampler, phi, normalization="sum", **common)
     return FeatureKernel(bag, "chi2", None, name, labelled=False)
