@@ -382,6 +382,23 @@ def test_a_second_race_of_the_same_images_repeats_the_decisions_of_the_first(lim
     assert seconds_again < seconds
 
 
+def test_what_took_time_between_trials_is_counted_in_the_second_race_too(kept):
+    def race(pause):
+        for event in race_methods(*task(1000), budget=60):
+            kept.now += pause  # a model is written, code is compiled
+        return event
+
+    first = race(1.5)
+    kept.tried = []
+    again = race(0.0)
+    assert kept.tried == []
+    assert (again.method, again.basis, causes(again)) == (first.method, first.basis, causes(first))
+    kept.tried = []
+    assert (
+        race_again(kept, *task(1001), budget=60)[0].n_trials > first.n_trials
+    )  # without pauses there is time for more
+
+
 def test_a_larger_budget_goes_on_where_the_first_race_ended(kept):
     first, _, _ = race_again(kept, *task(1000), budget=30)
     more, tried, _ = race_again(kept, *task(1000), budget=300)

@@ -1,6 +1,7 @@
 """What earlier races found out about the same images: the predictions of trials, models, and how long both took.
 
-A race of the same images, labels and settings then takes the same decisions without trying anything again, and one
+A lap is the time from the end of the last trial or fit to the end of this one, with all that was done in between. A
+race of the same images, labels and settings then takes the same decisions without trying anything again, and one
 with a larger budget goes on where the first one ended. Only what this library computes is kept: the methods of other
 packages may have changed since.
 """
@@ -24,8 +25,8 @@ from invariance.models import ModelError, load, save
 from invariance.transformations.parsing import format_transformations
 
 PACKAGE = Path(__file__).parents[1]
-N_TIMES = 4  # numbers before the probabilities in what is kept of a trial
-N_SECONDS = 8  # bytes before the file of a model: how long it took to fit, in double precision
+N_TIMES = 5  # numbers before the probabilities in what is kept of a trial
+N_SECONDS = 16  # bytes before the file of a model: how long it and its lap took, in double precision
 WORTH_KEEPING = 1.0  # seconds of fitting; reading a model takes a part of a second
 
 
@@ -48,20 +49,22 @@ class KeptTrials:
         self._digests: dict[int, bytes] = {}
         self._store = shared_store()
 
-    def find_trial(self, classifier: ImageClassifier, fold: Fold) -> Judged | None:
-        """Return what an earlier race found on a fold; None if it is not known."""
+    def find_trial(self, classifier: ImageClassifier, fold: Fold) -> tuple[Judged, float] | None:
+        """Return what an earlier race found on a fold, and its lap; None if it is not known."""
         kept = self._get("trial", classifier, *fold)
         if kept is None or len(kept) != N_TIMES + len(fold[1]) * self._n_classes:
             return None
-        return Judged(fold[1], kept[N_TIMES:].reshape(-1, self._n_classes), *map(float, kept[:N_TIMES]))
+        lap, *seconds = map(float, kept[:N_TIMES])
+        return Judged(fold[1], kept[N_TIMES:].reshape(-1, self._n_classes), *seconds), lap
 
-    def keep_trial(self, classifier: ImageClassifier, fold: Fold, judged: Judged) -> None:
+    def keep_trial(self, classifier: ImageClassifier, fold: Fold, judged: Judged, lap: float) -> None:
         """Keep what was found on a fold."""
-        times = judged.fit_seconds, judged.predict_seconds, judged.fit_saved, judged.predict_saved
+        lap = max(lap, judged.fit_seconds + judged.predict_seconds)  # it is 0 where no clock was read
+        times = lap, judged.fit_seconds, judged.predict_seconds, judged.fit_saved, judged.predict_saved
         self._put("trial", classifier, np.append(times, judged.probabilities), *fold)
 
-    def find_model(self, classifier: ImageClassifier, rows: np.ndarray) -> tuple[ImageClassifier, float] | None:
-        """Return the model that an earlier race fitted to these rows, and how long that took; None if not known."""
+    def find_model(self, classifier: ImageClassifier, rows: np.ndarray) -> tuple[ImageClassifier, float, float] | None:
+        """Return the model that an earlier race fitted to these rows, its seconds and its lap; None if not known."""
         kept = self._get("model", classifier, rows)
         if kept is None:
             return None
@@ -72,9 +75,12 @@ class KeptTrials:
                 model = load(path)
         except (ModelError, OSError):  # it is damaged, or the disk is full
             return None
-        return model.set_params(n_jobs=classifier.n_jobs), float(kept[:N_SECONDS].view(np.float64)[0])
+        seconds, lap = map(float, kept[:N_SECONDS].view(np.float64))
+        return model.set_params(n_jobs=classifier.n_jobs), seconds, lap
 
-    def keep_model(self, classifier: ImageClassifier, rows: np.ndarray, model: ImageClassifier, seconds: float) -> None:
+    def keep_model(
+        self, classifier: ImageClassifier, rows: np.ndarray, model: ImageClassifier, seconds: float, lap: float
+    ) -> None:
         """Keep a model that took long to fit."""
         if self._store is None or seconds < WORTH_KEEPING:
             return
@@ -83,7 +89,8 @@ class KeptTrials:
                 content = np.fromfile(save(model, Path(folder, "model.inv")), np.uint8)
         except (ModelError, OSError):  # it holds what cannot be saved, or the disk is full
             return
-        self._put("model", classifier, np.concatenate([np.array([seconds]).view(np.uint8), content]), rows)
+        times = np.array([seconds, max(lap, seconds)])
+        self._put("model", classifier, np.concatenate([times.view(np.uint8), content]), rows)
 
     def _get(self, what: str, classifier: ImageClassifier, *parts: np.ndarray) -> np.ndarray | None:
         settings = self._settings(what, classifier)

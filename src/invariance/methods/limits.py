@@ -21,8 +21,11 @@ class Limit(Protocol):
     def spend(self) -> None:
         """Note that a trial begins."""
 
-    def charge(self, seconds: float) -> None:
-        """Count seconds that something took in an earlier race, and not in this one."""
+    def lap(self) -> float:
+        """Return the seconds since the last lap, or since the beginning."""
+
+    def charge(self, lap: float) -> None:
+        """End a lap that took so many seconds in an earlier race, where more was done in it."""
 
     def is_reached(self) -> bool:
         """Return whether no further trial may begin."""
@@ -47,14 +50,20 @@ class Budget:
 
     def __init__(self, seconds: float):
         self._whole = seconds
-        self._deadline = time.monotonic() + seconds
+        self._lap_began = time.monotonic()
+        self._deadline = self._lap_began + seconds
 
     def spend(self) -> None:
         """Nothing but time counts."""
 
-    def charge(self, seconds: float) -> None:
-        """Bring the end nearer."""
-        self._deadline -= seconds
+    def lap(self) -> float:
+        """Return the seconds since the last lap."""
+        began, self._lap_began = self._lap_began, time.monotonic()
+        return self._lap_began - began
+
+    def charge(self, lap: float) -> None:
+        """Bring the end nearer by what this lap took less than that one."""
+        self._deadline -= max(0.0, lap - self.lap())
 
     def is_reached(self) -> bool:
         """Return whether the time is over."""
@@ -89,7 +98,11 @@ class MaxTrials:
         """Count a trial."""
         self._left -= 1
 
-    def charge(self, seconds: float) -> None:
+    def lap(self) -> float:
+        """Return 0: time does not matter."""
+        return 0.0
+
+    def charge(self, lap: float) -> None:
         """Nothing but trials counts."""
 
     def is_reached(self) -> bool:

@@ -70,13 +70,14 @@ class Runner:
     def run(self, images: Sequence[np.ndarray], labels: Any, heat: Heat) -> None:
         """Try the method on a fold, or find how it did in an earlier race."""
         training, held = heat.fold
-        judged = self._kept.find_trial(self.classifier, heat.fold)
-        if judged is None:
+        found = self._kept.find_trial(self.classifier, heat.fold)
+        if found is None:
             judged = judge_fold(self.classifier, images, labels, heat.fold)
-            self._kept.keep_trial(self.classifier, heat.fold, judged)
+            self._kept.keep_trial(self.classifier, heat.fold, judged, self._limit.lap())
         else:
+            judged, lap = found
             self.n_found += 1
-            self._limit.charge(judged.fit_seconds + judged.predict_seconds)
+            self._limit.charge(lap)
         self._judged = [*(self._judged if heat.rung == self.rung else ()), judged]
         self._trial = join_folds(self.name, self.classifier, labels, self._judged)
         self.rung, self.n_learned = heat.rung, len(training)
@@ -93,10 +94,10 @@ class Runner:
             given = images if len(rows) == len(images) else [images[row] for row in rows]
             fitted = clone(self.classifier).fit(given, np.asarray(labels)[rows])
             seconds = time.perf_counter() - started
-            self._kept.keep_model(self.classifier, rows, fitted, seconds)
+            self._kept.keep_model(self.classifier, rows, fitted, seconds, self._limit.lap())
         else:
-            fitted, seconds = found
-            self._limit.charge(seconds)
+            fitted, seconds, lap = found
+            self._limit.charge(lap)
         if self.forecast.timings:
             self.forecast.note_fit(self._count_learned(len(rows)), seconds)
         self._is_described[rows] = True
