@@ -384,9 +384,11 @@ def test_a_second_race_of_the_same_images_repeats_the_decisions_of_the_first(lim
 
 def test_what_took_time_between_trials_is_counted_in_the_second_race_too(kept):
     def race(pause):
+        events = []
         for event in race_methods(*task(1000), budget=60):
             kept.now += pause  # a model is written, code is compiled
-        return event
+            events.append(event)
+        return events[-1]
 
     first = race(4.0)
     kept.tried = []

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from invariance.methods.decisions import Basis, Cause, LeftOut, Selection, Stage, Step
-from invariance.methods.heats import TIMES_MORE, Heat
+from invariance.methods.heats import TIMES_LAST, TIMES_MORE, Heat
 from invariance.methods.limits import Limit
 from invariance.methods.paired import mean_gain
 from invariance.methods.runner import Model, Runner
@@ -93,14 +93,17 @@ class Race:
         """Whether the race ends: nothing is left to try, or no time for the leader to run again.
 
         A leader on few of the images that has no time to run on more is left behind, if others can run: who leads on a
-        small part says little about all.
+        small part says little about all. One that is made for such images is not left behind.
         """
         if heat.starts_rung:
             self._drop_slow()
         if self.limit.is_reached() or not self._has_rivals or not (self.contenders or self.combining):
             return True
+        suited = self._suited() if heat.starts_rung else None
+        if suited is not None and self._too_slow(suited, heat) is not None:
+            return True
         ranked = self._ranked()
-        is_early = heat.starts_rung and bool(ranked) and self._is_small(ranked[0])
+        is_early = heat.starts_rung and bool(ranked) and TIMES_MORE * ranked[0].n_learned < len(self.images)
         needed = ranked if is_early else ranked[:1]
         return bool(ranked) and all(self._too_slow(runner, heat) is not None for runner in needed)
 
@@ -304,7 +307,7 @@ class Race:
         so that a lead on few is no reason to take another.
         """
         ranked = self._ranked()
-        if not ranked or ranked[0].rung > 0 or not self._is_small(ranked[0]):
+        if not ranked or ranked[0].rung > 0 or TIMES_LAST * ranked[0].n_learned >= len(self.images):
             return None
         left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
         for runner in sorted(ranked, key=self.runners.index):
@@ -312,10 +315,6 @@ class Race:
             if runner.is_suited and behind <= N_ERRORS * error and self._seconds_to_have(runner) <= left:
                 return runner
         return None
-
-    def _is_small(self, runner: Runner) -> bool:
-        """Whether a method was trained on a small part of the images, so that its trials say little about all."""
-        return TIMES_MORE * runner.n_learned < len(self.images)
 
     def _is_ahead(self, ranked: list[Runner]) -> bool:
         leads = (_gain(ranked[0].trial, other.trial) for other in ranked[1:])
