@@ -92,7 +92,7 @@ def test_no_time_means_nothing_tried_and_all_listed(drawings):
         ("jungle", Rotations(8), False),
         ("codebook", Rotations(8), False),
         ("codebook", Shifts(1), True),
-        ("objects", Shifts(1), True),
+        ("objects", Shifts(1), False),
     ],
 )
 def test_what_would_only_repeat_the_default_is_recognized(method, phi, is_known):
