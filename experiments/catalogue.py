@@ -456,7 +456,8 @@ TRADEOFF = (
     Experiment(
         "pretrained_flowers", "Varma07", "beyond the paper",
         "17 kinds of flowers, the official splits: features of a pretrained network with linear heads, words of shapes "
-        "and colours, and both, weighed for each class.",
+        "and colours, and both, weighed for each class. Rows with words are the methods `objects` and `photos`, which "
+        "compare the places of edges too.",
         ("flowers17",), reproductions.pretrained_flowers, 3, 20, max_runs=3, has_seed=False, why_fewer=OFFICIAL_SPLITS,
         packages=("onnxruntime",),
         claims=(
