@@ -27,6 +27,12 @@ def test_importing_loads_nothing_heavy(statement):
     assert HEAVY & modules_after(statement) == set()
 
 
+def test_a_part_of_a_room_is_imported_without_the_others():
+    imported = modules_after("import invariance.tangents.landmarks")
+    assert "invariance.tangents.machines" not in imported
+    assert not {"sklearn.svm", "sklearn.linear_model"} & imported
+
+
 def test_the_command_line_answers_without_loading_anything_heavy():
     for argument in ("--version", "--help"):
         assert HEAVY & modules_after(f"from invariance.cli import main; main(['{argument}'])") == set()

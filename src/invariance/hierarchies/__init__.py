@@ -1,7 +1,5 @@
 """Paper 3: neural responses and derived kernels, whose invariance grows from small patches to the whole image."""
 
-from invariance.hierarchies.kernel import DerivedKernel
-from invariance.hierarchies.layers import Layer
-from invariance.hierarchies.response import NeuralResponse
+import lazy_loader
 
-__all__ = ["DerivedKernel", "Layer", "NeuralResponse"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

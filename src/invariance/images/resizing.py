@@ -9,6 +9,9 @@ from invariance.images.intensities import as_float32
 from invariance.images.transparency import without_alpha
 
 RULES = ("crop", "pad", "stretch")
+# Pixels per side to which images are resized where whole images are compared: the size of the cropped Yale faces, and
+# a little more than that of MNIST's digits.
+SIDE = 32
 _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601, as in Pillow and OpenCV
 
 

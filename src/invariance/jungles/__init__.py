@@ -1,7 +1,5 @@
 """Filters learned so that their largest response over Φ separates classes, in trees and jungles, [Laptev15]."""
 
-from invariance.jungles.classifier import JungleClassifier
-from invariance.jungles.features import InvariantFeatures
-from invariance.jungles.tree import TreeClassifier
+import lazy_loader
 
-__all__ = ["InvariantFeatures", "JungleClassifier", "TreeClassifier"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from invariance.methods.exhibits import ASKED, OTHER, SAME, Exhibit, Images, Text
 
@@ -64,6 +63,8 @@ def striking_rows(evaluation: "Evaluation", rng: np.random.Generator) -> np.ndar
 
 def _similarity(model: Any, images: list[np.ndarray]) -> np.ndarray:
     """Kernels (n, n) of word histograms, averaged with their mean shares in the weights."""
+    from sklearn.metrics.pairwise import additive_chi2_kernel  # not needed to predict
+
     similarity = np.zeros((len(images), len(images)))
     for kernel, share in zip(model.base_kernels_, model.shares_.mean(axis=0), strict=True):
         features = np.asarray(kernel.transformer_.transform(images), np.float64)

@@ -19,7 +19,7 @@ from invariance.images import (
     to_grey,
     without_alpha,
 )
-from invariance.tradeoff import SIDE as SIDE
+from invariance.images.resizing import SIDE as SIDE
 from invariance.transformations import normalize_illumination
 from invariance.transformations.photometric import as_intensities
 

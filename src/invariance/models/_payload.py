@@ -1,8 +1,8 @@
 """The payload of a model file: a zip of `schema.json` and of one array in numpy's format for every array of the model.
 
-The payload is checked before anything is built from it, with limits on all that it declares, and packed again from what
-was read: what is built is what was checked. Nothing but arrays is in it, so that a member that is itself an archive,
-whatever its name, is refused.
+The payload is checked before anything is built from it, with limits on all that it declares, and read once: what is
+built is what was checked. Nothing but arrays is in it, so that a member that is itself an archive, whatever its name,
+is refused.
 """
 
 import io
@@ -34,14 +34,14 @@ class Payload(NamedTuple):
 
     Attributes
     ----------
-    content : bytes
-        The zip, without compression.
-    nodes : list of dict
-        Every node of its schema.
+    schema : dict
+        The node of the model, with all others in it.
+    arrays : dict of str to ndarray
+        By the names that nodes give them.
     """
 
-    content: bytes
-    nodes: list[dict[str, Any]]
+    schema: dict[str, Any]
+    arrays: dict[str, np.ndarray]
 
 
 def read_payload(
@@ -71,11 +71,11 @@ def read_payload(
             raise ValueError(f"it has more than {MAX_MEMBERS} members, the limit for a model")
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = _check_members(archive)
-            schema = read_member(archive, SCHEMA, MAX_SCHEMA_BYTES)
-            nodes = _check_schema(schema)
+            schema, nodes = _read_schema(read_member(archive, SCHEMA, MAX_SCHEMA_BYTES))
             check_nodes(nodes)
             _check_files(nodes, names)
-            return Payload(_repack(archive, names, schema), nodes)
+            arrays = {name: _read_array(read_member(archive, name, MAX_MODEL_BYTES), name) for name in sorted(names)}
+            return Payload(schema, arrays)
     except ModelError:
         raise
     except (*DAMAGE, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -96,22 +96,23 @@ def _check_members(archive: zipfile.ZipFile) -> set[str]:
     return names - {SCHEMA}
 
 
-def _check_schema(text: bytes) -> list[dict[str, Any]]:
-    """Check size and depth of the schema, and return its nodes."""
+def _read_schema(text: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Check size and depth of the schema, and return it and its nodes."""
     # Counted in the text, before any value is built; texts in it may hold some brackets of their own.
     n_containers = text.count(b"{") + text.count(b"[")
     if n_containers + text.count(b",") > MAX_SCHEMA_VALUES:
         raise ValueError(f"its schema has more than {MAX_SCHEMA_VALUES} values, the limit for a model")
     if n_containers > MAX_PER_NODE * text.count(b'"__loader__"') + MAX_BRACKETS:
         raise ValueError("its schema has values that belong to no node")
+    schema = json.loads(text)
     nodes: list[dict[str, Any]] = []
-    for value in _containers(json.loads(text)):
-        # What skops could take for a node.
+    for value in _containers(schema):
+        # What could be taken for a node.
         if isinstance(value, dict) and ("__loader__" in value or "__class__" in value):
             nodes.append(value)
         if len(nodes) > MAX_NODES:
             raise ValueError(f"its schema has more than {MAX_NODES} nodes, the limit for a model")
-    return nodes
+    return schema, nodes
 
 
 def _check_files(nodes: list[dict[str, Any]], names: set[str]) -> None:
@@ -136,20 +137,8 @@ def _containers(schema: Any) -> Iterator[dict[str, Any] | list[Any]]:
         waiting.extend((item, depth + 1) for item in items if isinstance(item, dict | list))
 
 
-def _repack(archive: zipfile.ZipFile, names: set[str], schema: bytes) -> bytes:
-    """Pack the members that were read, without compression, once each array is known to be as large as it says."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        packed.writestr(SCHEMA, schema)
-        for name in sorted(names):
-            content = read_member(archive, name, MAX_MODEL_BYTES)
-            _check_array(content, name)
-            packed.writestr(name, content)
-    return out.getvalue()
-
-
-def _check_array(content: bytes, name: str) -> None:
-    """Check that a member is an array of numbers or texts in numpy's format, of the size that its header states."""
+def _read_array(content: bytes, name: str) -> np.ndarray:
+    """The array of numbers or texts that a member holds in numpy's format, if it is of the size that it states."""
     if content.startswith(ARCHIVES):
         raise ValueError(f"its member {name!r} is an archive")
     file = io.BytesIO(content)
@@ -165,3 +154,5 @@ def _check_array(content: bytes, name: str) -> None:
         raise ValueError(f"its array {name!r} has shape {shape} and items of {dtype.itemsize} bytes")
     if size * dtype.itemsize != len(content) - file.tell():
         raise ValueError(f"its array {name!r} is not as large as its header says")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from invariance._version import __version__
+from invariance.models._building import build_model
 from invariance.models._container import ModelError, read_container, read_metadata, write_container
 from invariance.models._integrity import check_contents
 from invariance.models._payload import read_payload
 from invariance.models._texts import store_texts
-from invariance.models._trusted import check_nodes, refused_names, trusted_names
+from invariance.models._trusted import check_nodes, refused_names
 
 MAX_REPR = 500  # characters of a parameter in the description, which is for people
 TRAINED_ON = ("n_features_in_", "image_shape_", "n_images_", "n_samples_seen_", "n_samples_fit_")
@@ -111,7 +112,6 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
 
 def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library: str | None = None) -> Any:
     """The model in a payload, after all checks; `doing` and the version of the `library` are for the error."""
-    import skops.io
 
     def check(nodes: list[dict[str, Any]]) -> None:
         refused = refused_names(nodes, trusted)
@@ -122,9 +122,9 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
             )
         check_nodes(nodes)
 
-    content, nodes = read_payload(payload, path, check)
+    schema, arrays = read_payload(payload, path, check)
     try:
-        model = skops.io.loads(content, trusted=trusted_names(nodes))
+        model = build_model(schema, arrays)
         check_contents(model)
     except Exception as error:  # a file may hold anything, so building from it may raise anything
         reason = _first_line(error)

@@ -1,7 +1,7 @@
 """Which types a model file may contain, and how each is built; all others are refused.
 
-skops looks a class up by name and builds it by the loader that the file names: one loader fills attributes, another
-calls the class with arguments from the file. What is harmless with one loader need not be with another; numpy.ndarray,
+A class is looked up by name and built by the loader that the file names: one loader fills attributes, another calls the
+class with arguments from the file. What is harmless with one loader need not be with another; numpy.ndarray,
 called with bytes of the file, is an array of pointers. So pairs of loader and class are trusted, and only those that
 `save` writes. Those of Python, numpy and scikit-learn are listed here; a test saves an example of each. A class of the
 library is trusted if it is an estimator, a NamedTuple or a dataclass that checks itself with `check_loaded`.
@@ -9,10 +9,7 @@ library is trusted if it is an estimator, a NamedTuple or a dataclass that check
 
 import dataclasses
 import importlib
-import pkgutil
 from collections.abc import Collection, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 SKLEARN = frozenset(
@@ -80,6 +77,12 @@ PAIRS: dict[str, frozenset[str]] = {
     "ObjectNode": SKLEARN,
 }  # fmt: skip
 
+# The packages of the library with classes that models are made of. Others open files or run commands.
+MODEL_ROOMS = frozenset({
+    "codebooks", "descriptors", "encoders", "hierarchies", "jungles", "methods", "segmentation", "tangents", "tradeoff",
+    "transformations", "trees",
+})  # fmt: skip
+
 LISTED = frozenset().union(*PAIRS.values())
 # How a class or function that the caller trusts may be built, unless it is one of those above.
 LOADERS_OF_CALLER = frozenset({
@@ -102,11 +105,6 @@ def refused_names(nodes: Sequence[dict[str, Any]], trusted_by_caller: Collection
     own = {full_name(thing) for thing in trusted_by_caller} - LISTED
     pairs = {(node.get("__loader__"), f"{node.get('__module__')}.{node.get('__class__')}") for node in nodes}
     return sorted({name for loader, name in pairs if not _is_trusted(loader, name, own)})
-
-
-def trusted_names(nodes: Sequence[dict[str, Any]]) -> list[str]:
-    """All names in the nodes, to pass to skops once `refused_names` has found nothing."""
-    return sorted({f"{node['__module__']}.{node['__class__']}" for node in nodes})
 
 
 def check_nodes(nodes: Sequence[dict[str, Any]]) -> None:
@@ -141,11 +139,11 @@ def library_loader(name: str) -> str | None:
     """The loader of a class of the library that may be part of a model; None if there is no such class.
 
     Such a class only holds values and checks them with `check_loaded`: an estimator (whose `__init__` only assigns), a
-    dataclass or a NamedTuple. New ones, and new rooms, need not be registered.
+    dataclass or a NamedTuple. New ones need not be registered.
     """
     module_name, _, class_name = name.rpartition(".")
     package, _, rest = module_name.partition(".")
-    if package != "invariance" or not is_model_room(rest.split(".")[0]):
+    if package != "invariance" or rest.split(".")[0] not in MODEL_ROOMS:
         return None
     try:
         kind = getattr(importlib.import_module(module_name), class_name, None)
@@ -158,26 +156,3 @@ def library_loader(name: str) -> str | None:
     if kind.__bases__ == (tuple,) and hasattr(kind, "_fields"):
         return "TupleNode"
     return "ObjectNode" if issubclass(kind, BaseEstimator) or dataclasses.is_dataclass(kind) else None
-
-
-@cache
-def is_model_room(room: str) -> bool:
-    """Whether a public package of the library has a public class that models are made of.
-
-    That is an estimator, or a record that checks itself with `check_loaded`. Other packages open files or run commands.
-    """
-    if room.startswith("_") or room not in _packages():
-        return False
-    from sklearn.base import BaseEstimator
-
-    public = importlib.import_module(f"invariance.{room}")
-    kinds = (getattr(public, name) for name in getattr(public, "__all__", ()))
-    return any(
-        isinstance(kind, type) and (issubclass(kind, BaseEstimator) or hasattr(kind, "check_loaded")) for kind in kinds
-    )
-
-
-def _packages() -> set[str]:
-    """Names of the packages of the library; modules such as `__main__` are not among them."""
-    library = Path(__file__).parents[1]
-    return {module.name for module in pkgutil.iter_modules([str(library)]) if module.ispkg}

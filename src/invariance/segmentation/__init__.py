@@ -1,26 +1,5 @@
 """Labelling every pixel of images and stacks, also while one paints, and scoring segmentations."""
 
-from invariance.segmentation.live import (
-    LiveScores,
-    LiveSegmenter,
-    LiveTile,
-    Suggestion,
-    View,
-    brush_pixels,
-    fill_pixels,
-)
-from invariance.segmentation.scores import SegmentationScores, segmentation_scores
-from invariance.segmentation.segmenter import JungleSegmenter
+import lazy_loader
 
-__all__ = [
-    "JungleSegmenter",
-    "LiveScores",
-    "LiveSegmenter",
-    "LiveTile",
-    "SegmentationScores",
-    "Suggestion",
-    "View",
-    "brush_pixels",
-    "fill_pixels",
-    "segmentation_scores",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,6 +9,7 @@ from invariance.codebooks import BagOfFeatures, KMeansCodebook, RandomWindows
 from invariance.descriptors import MaximumResponses
 from invariance.descriptors.protocol import uncovered_parts
 from invariance.hierarchies import NeuralResponse
+from invariance.images.resizing import SIDE
 from invariance.jungles import InvariantFeatures
 from invariance.tangents import JitteredDistance, TangentDistance, tangent_parts
 from invariance.tradeoff.base import FeatureKernel, ImageKernel
@@ -17,9 +18,6 @@ from invariance.transformations.sets import factors_of, product_of
 
 Phi = TransformationSet | None
 
-# Pixels per side to which images are resized where whole images are compared: the size of the cropped Yale faces, and
-# a little more than that of MNIST's digits.
-SIDE = 32
 LEARNED_COST = 3.0  # of kernels whose features were learned from the labels; a larger one makes no difference
 N_WINDOWS = 2000  # per image, as the method "codebook" draws
 N_TEXTURE_WORDS = 150  # half as many as the method "texture" has alone

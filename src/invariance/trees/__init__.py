@@ -1,8 +1,5 @@
 """Compiled extremely randomized trees: growing, pruning and routing, for codebooks (words) and classifiers (shares)."""
 
-from invariance.trees.classifier import TreesClassifier, join_trees
-from invariance.trees.forest import class_shares, find_leaves, grow_forest
-from invariance.trees.growing import Growth
-from invariance.trees.tree import Tree
+import lazy_loader
 
-__all__ = ["Growth", "Tree", "TreesClassifier", "class_shares", "find_leaves", "grow_forest", "join_trees"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,9 @@
+from .bag import BagOfFeatures as BagOfFeatures
+from .classifier import CodebookClassifier as CodebookClassifier
+from .classifier import equal_error_rate as equal_error_rate
+from .forest import ClusteringForest as ClusteringForest
+from .kernel import BagKernel as BagKernel
+from .kernel import histogram_distances as histogram_distances
+from .kmeans import KMeansCodebook as KMeansCodebook
+from .samplers import Grid as Grid
+from .samplers import RandomWindows as RandomWindows

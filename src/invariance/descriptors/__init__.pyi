@@ -1,0 +1,17 @@
+from .cells import HaarPatches as HaarPatches
+from .cells import HslPatches as HslPatches
+from .colour_grid import ColourGrid as ColourGrid
+from .dense_sift import DenseSift as DenseSift
+from .fractal import FractalFeatures as FractalFeatures
+from .geometric_blur import GeometricBlur as GeometricBlur
+from .geometric_blur import match_distances as match_distances
+from .gradient_grid import GradientGrid as GradientGrid
+from .gradient_pyramid import GradientPyramid as GradientPyramid
+from .maximum_responses import MaximumResponses as MaximumResponses
+from .patch_grid import PatchGrid as PatchGrid
+from .patch_grid import SortedRings as SortedRings
+from .protocol import Descriptor as Descriptor
+from .protocol import GridDescriptor as GridDescriptor
+from .protocol import WindowDescriptor as WindowDescriptor
+from .protocol import uncovered_parts as uncovered_parts
+from .sift import SiftWindows as SiftWindows

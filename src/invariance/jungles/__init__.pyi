@@ -1,0 +1,3 @@
+from .classifier import JungleClassifier as JungleClassifier
+from .features import InvariantFeatures as InvariantFeatures
+from .tree import TreeClassifier as TreeClassifier

@@ -1,0 +1,10 @@
+from .live import LiveScores as LiveScores
+from .live import LiveSegmenter as LiveSegmenter
+from .live import LiveTile as LiveTile
+from .live import Suggestion as Suggestion
+from .live import View as View
+from .live import brush_pixels as brush_pixels
+from .live import fill_pixels as fill_pixels
+from .scores import SegmentationScores as SegmentationScores
+from .scores import segmentation_scores as segmentation_scores
+from .segmenter import JungleSegmenter as JungleSegmenter

@@ -1,0 +1,9 @@
+from .distance import TangentDistance as TangentDistance
+from .jitter import JitteredDistance as JitteredDistance
+from .kernel import TangentVectorKernel as TangentVectorKernel
+from .landmarks import LandmarkClassifier as LandmarkClassifier
+from .machines import JitteredSVC as JitteredSVC
+from .machines import TangentSVC as TangentSVC
+from .one_class import TangentOneClassSVM as TangentOneClassSVM
+from .points import tangent_parts as tangent_parts
+from .virtual import VirtualSVC as VirtualSVC

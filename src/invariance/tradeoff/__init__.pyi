@@ -1,0 +1,9 @@
+from .base import FeatureKernel as FeatureKernel
+from .base import ImageKernel as ImageKernel
+from .classifier import TradeoffClassifier as TradeoffClassifier
+from .defaults import default_kernels as default_kernels
+from .kernel import TradeoffKernel as TradeoffKernel
+from .reasoning import class_shares as class_shares
+from .reasoning import prior_from as prior_from
+from .reasoning import task_similarity as task_similarity
+from .reasoning import weights_by_size as weights_by_size
