@@ -48,18 +48,17 @@ def test_estimators_are_as_skops_builds_them(name):
 @pytest.mark.parametrize(
     "value",
     [
-        None,
-        [1, 2.5, "text", True],
-        {"a": (1, 2), 3: [], np.int64(4): {"deep": None}},
-        {1, 2},
-        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-        np.array(["a", "bcd"]),
-        np.float32(1.5),
-        slice,
-        np.random.default_rng(3),
-        np.random.RandomState(3),
+        pytest.param(None, id="none"),
+        pytest.param([1, 2.5, "text", True], id="list"),
+        pytest.param({"a": (1, 2), 3: [], np.int64(4): {"deep": None}}, id="dict"),
+        pytest.param({1, 2}, id="set"),
+        pytest.param(np.asfortranarray(np.arange(6.0).reshape(2, 3)), id="array"),
+        pytest.param(np.array(["a", "bcd"]), id="texts"),
+        pytest.param(np.float32(1.5), id="scalar"),
+        pytest.param(slice, id="class"),
+        pytest.param(np.random.default_rng(3), id="generator"),
+        pytest.param(np.random.RandomState(3), id="random state"),
     ],
-    ids=repr,
 )
 def test_values_are_as_skops_builds_them(value):
     ours, theirs = both({"value": value})
