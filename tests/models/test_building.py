@@ -39,7 +39,7 @@ def both(value: Any) -> tuple[Any, Any]:
     return build_model(*read_payload(payload, "model", lambda nodes: None)), skops.io.loads(payload, trusted=trusted)
 
 
-@pytest.mark.parametrize("name", foreign_estimators())
+@pytest.mark.parametrize("name", foreign_estimators(), ids=lambda name: name.partition(" at 0x")[0])
 def test_estimators_are_as_skops_builds_them(name):
     ours, theirs = both(foreign_estimators()[name])
     assert stored(ours) == stored(theirs)
