@@ -94,8 +94,8 @@ def run(asked: argparse.Namespace) -> int:
         )
     needs_output = asked.all or asked.page or asked.confirm
     output = Path("docs") if asked.output is None and needs_output else asked.output
-    if output is not None and not output.is_dir():
-        raise FileNotFoundError(f"the folder '{output}' does not exist. Create it, or name another with -o.")
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
     stem = "reproductions-quick" if asked.quick else "reproductions"
     if asked.page:
         _write_page(output, stem)

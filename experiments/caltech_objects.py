@@ -4,7 +4,7 @@
 the mean over the classes, in per cent. Images are smaller than the originals, at most 30 per class. Kernels of matched
 features are not positive semi-definite: negative eigenvalues are set to 0, as [Varma07] sec. 3 asks for definite ones.
 
-The paper's 87.82 % for 1-vs-all is disputed; our figures are reported as found.
+The paper has 87.82 % for 1-vs-all; our figures are reported as found.
 """
 
 import time

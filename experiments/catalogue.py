@@ -530,7 +530,7 @@ TRADEOFF = (
         "caltech_objects", "Varma07", "table 3",
         "102 classes, 15 training and up to 15 test images each, six descriptors alone and combined.",
         ("caltech101",), reproductions.caltech_objects, 1, 25,
-        differs=f"Images are smaller than the paper's; its 87.82 is disputed. {BLOCK_L1}",
+        differs=f"Images are smaller than the paper's. {BLOCK_L1}",
         claims=(
             Claim("weights per class are better than per pair", "accuracy in %", "all, 1-vs-all", "all, 1-vs-1"),
             Claim("learned weights are better than those of block-l1 learning", "accuracy in %", "all, 1-vs-1",

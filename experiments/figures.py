@@ -140,7 +140,11 @@ def counts(results: Results) -> str:
     judged = [judge_figure(outcome, table) for table in tables for outcome in table.outcomes]
     of_figures = Counter(verdict for verdict in judged if verdict is not None)
     parts = []
-    kinds = {"claims of the papers": of_claims, "claims of ours": of_ours, "figures of the papers": of_figures}
+    kinds = {
+        "claims of the papers": of_claims,
+        "claims of ours": of_ours,
+        "figures of the papers that have a row": of_figures,
+    }
     for kind, of_kind in kinds.items():
         listed = ", ".join(f"{of_kind[verdict]} {verdict}" for verdict in VERDICTS if of_kind[verdict])
         parts.append(f"Of {of_kind.total()} {kind}: {listed}.")
@@ -250,7 +254,7 @@ def _bounded(lead: Interval) -> str:
 
 
 def _figure(value: float) -> str:
-    return f"{round(value, 1) + 0.0:.1f}"  # + 0.0: no negative zero
+    return f"{round(value + 1e-9, 1) + 0.0:.1f}"  # 82.55 is 82.6 although it is stored as 82.549...; no negative zero
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

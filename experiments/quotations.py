@@ -119,7 +119,7 @@ def _rotated(name: str) -> Quotation:
 QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
     "jungles": (
         Quotation(
-            "Yale faces, 5 images per person, error; tangents below do better",
+            "Yale faces, 5 images per person, error",
             "yale_faces",
             "error in %",
             ("ours, 60 jungles", "ours, 60 trees", "TICJ", "TICT"),

@@ -67,7 +67,10 @@ def judge(claim: Claim, experiment: Experiment, result: Result) -> tuple[str, st
 def claims_of(experiment: Experiment, result: Result) -> list[str]:
     """The paper's claims with their verdicts, one sentence per claim."""
     judged = [(claim, *judge(claim, experiment, result)) for claim in experiment.claims]
-    return [f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen})." for claim, verdict, seen in judged]
+    return [
+        f"{claim.sentence[0].upper()}{claim.sentence[1:]}: {verdict} ({seen}; {claim.table})."
+        for claim, verdict, seen in judged
+    ]
 
 
 def write_page(results: Mapping[str, Result], output: Path, stem: str = "reproductions") -> Path:
@@ -154,7 +157,8 @@ def _section(experiment: Experiment, result: Result | None, images: list[str]) -
         parts.append(
             f"{count(result.runs)}, {seed}, {result.seconds:.0f} s on the clock and {result.cpu_seconds:.0f} s of CPU, "
             f"{result.finished}, invariance {result.version}, {result.machine}. "
-            f"Stored in `results/{experiment.name}.json`. Command: `{command_of(result)}`"
+            f"Stored in [{experiment.name}.json](reproductions/results/{experiment.name}.json). "
+            f"Command: `{command_of(result)}`"
         )
     if experiment.others:
         listed = ", ".join(f"{name} {figure:g}" for name, figure in experiment.others.items())

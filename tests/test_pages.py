@@ -25,7 +25,7 @@ DOCS = REPOSITORY / "docs"
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Servers, other machines and files that nobody has; their arguments are parsed.
 NOT_RUN = re.compile(r"^invariance (studio|demo)|--scheduler|dino\.onnx|--install-completion")
-OTHER_PROGRAMS = ("pip install ", "make ", "python docs/", "python -m experiments")
+OTHER_PROGRAMS = ("pip install ", "make ", "dask ", "python docs/", "python -m experiments")
 
 
 def blocks_of(page):

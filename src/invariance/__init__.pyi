@@ -27,6 +27,7 @@ from .hierarchies import NeuralResponse as NeuralResponse
 from .jungles import InvariantFeatures as InvariantFeatures
 from .jungles import JungleClassifier as JungleClassifier
 from .jungles import TreeClassifier as TreeClassifier
+from .methods import ImageClassifier as ImageClassifier
 from .models import load as load
 from .models import save as save
 from .segmentation import JungleSegmenter as JungleSegmenter

@@ -126,7 +126,8 @@ every_descriptor = pytest.mark.parametrize("descriptor", DESCRIPTORS, ids=lambda
 
 
 def test_every_public_descriptor_is_checked():
-    public = {kind for kind in vars(descriptors).values() if inspect.isclass(kind) and hasattr(kind, "extract")}
+    named = [getattr(descriptors, name) for name in descriptors.__all__]
+    public = {kind for kind in named if inspect.isclass(kind) and hasattr(kind, "extract")}
     bases = {descriptors.Descriptor, descriptors.WindowDescriptor, descriptors.GridDescriptor}
     assert public - bases == {type(descriptor) for descriptor in DESCRIPTORS}
 

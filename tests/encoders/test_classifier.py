@@ -81,13 +81,13 @@ def test_without_the_extra_everything_else_works_and_it_is_said_once(colours, mo
     find = __import__("importlib").util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *p: None if "onnx" in name else find(name, *p))
     try:
-        assert "pip install 'invariance[encoders]'" in get_method("encoder").missing()
+        assert "pip install '.[encoders]'" in get_method("encoder").missing()
         with pytest.raises(ValueError, match=r"method 'encoder' cannot be used: .*encoders"):
             ImageClassifier("encoder").fit(*colours)
         candidates, left_out = find_candidates(Facts(40, 2, 20, 3, 64, 64), None)
         assert {"jungle", "objects", "tradeoff"} <= {method.name for method in candidates}
         assert [out.method for out in left_out if out.cause == Cause.NOT_INSTALLED] == ["encoder", "photos"]
-        assert sum("invariance[encoders]" in out.sentence for out in left_out) == 1
+        assert sum(".[encoders]" in out.sentence for out in left_out) == 1
         made = get_method("tradeoff").make(get_method("tradeoff").plan(), Facts(12, 3, 4, 3, 64, 64), COMMON)
         assert "pretrained network" not in [kernel.name for kernel in made.kernels]
         assert "encoder" in compare(*colours, invariances=(), methods=[], budget=1e4).untried

@@ -346,7 +346,7 @@ HOSTILE = {
 def test_a_forged_file_that_names_a_foreign_type_is_refused(edit, saved, monkeypatch):
     monkeypatch.setattr(os, "system", lambda command: pytest.fail("code from the file was run"))
     rewrite(saved, edit_payload=edit_schema(edit))
-    assert "which is not on the list of trusted types" in refusal(load, saved)
+    assert "not on the list of trusted types" in refusal(load, saved)
 
 
 def test_a_module_of_the_file_is_not_imported(saved, tmp_path, monkeypatch):

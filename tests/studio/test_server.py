@@ -308,7 +308,7 @@ class TestEnding:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
         assert main(["studio", str(folder)]) == 2
         error = capsys.readouterr().err
-        assert "pip install 'invariance[studio]'" in error
+        assert "pip install '.[studio]'" in error
         assert error.count("\n") == 5
 
     def test_the_database_is_written_through(self, place, server, client):

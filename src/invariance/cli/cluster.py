@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance._core.extras import command_for
 from invariance.cli.console import say_aside, say_in_place
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def check_installed(names: Sequence[str], what: str) -> None:
 
     missing = [name for name in names if find_spec(name) is None]
     if missing:
-        raise ValueError(f"{what} need {' and '.join(missing)}. Try: pip install 'invariance[volumes]'")
+        raise ValueError(f"{what} need {' and '.join(missing)}. Try: {command_for('volumes')}.")
 
 
 @contextmanager
@@ -62,6 +63,7 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
     from distributed import Client, LocalCluster
 
     if scheduler is not None:
+        _check_certificates(scheduler)
         try:
             # Not the default of this process, which would stay so after a scheduler that does not answer.
             client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
@@ -111,6 +113,17 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
                 raise
     finally:
         is_closed.set()
+
+
+def _check_certificates(scheduler: str) -> None:
+    """Refuse the address of an encrypted scheduler if Dask knows no certificates, of which it says so in 70 lines."""
+    from distributed.security import Security
+
+    if scheduler.startswith("tls://") and Security().get_connection_args("client").get("ssl_context") is None:
+        raise ValueError(
+            f"the Dask scheduler '{scheduler}' needs certificates. Name them under distributed.comm.tls in Dask's "
+            f"configuration, or give the scheduler's tcp:// address."
+        )
 
 
 def _answers(dashboard: str | None) -> bool:

@@ -33,7 +33,7 @@ EXAMPLES = """Examples:
 
   invariance compare digits/ --invariant-to shifts:1 --budget 60 --json
 
-  invariance compare flowers/ --scheduler tls://host:8786"""
+  invariance compare flowers/ --scheduler tcp://host:8786"""
 
 
 def run(

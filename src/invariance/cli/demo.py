@@ -1,5 +1,9 @@
 """`invariance demo`: the library on data that are generated or installed with its dependencies, and a report."""
 
+import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -42,4 +46,13 @@ def run(
     say(images.sentence)
     demo_report(pixels, images, seed).save(path)
     say(f"What the models saw is in the report: {path.resolve()}")
-    say("Next: `invariance studio --samples` to paint strokes yourself, `invariance fit FOLDER -o model.inv` to learn.")
+    command = shlex.quote(_command())
+    say(f"Next: `{command} studio --samples` to paint strokes yourself, `{command} fit FOLDER -o model.inv` to learn.")
+
+
+def _command() -> str:
+    """What to type for this program: its name, or its path where a shell would not find it."""
+    started = Path(sys.argv[0])
+    if shutil.which("invariance") or started.name != "invariance":
+        return "invariance"
+    return os.path.relpath(started)

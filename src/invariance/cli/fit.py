@@ -175,11 +175,14 @@ def _print(
 
     method = get_method(classifier.method_name)
     skipped = f"; {len(data.skipped)} could not be read and were skipped" if data.skipped else ""
-    _print_entry("Read", f"{classifier.facts_.sentence}{skipped}.")
+    n_read, n_fitted = len(data.labels), classifier.facts_.n_images
+    fewer = f"{n_read} images, of which these were fitted: " if n_fitted < n_read else ""
+    _print_entry("Read", f"{fewer}{classifier.facts_.sentence}{skipped}.")
     _print_entry("Method", f"{method.name}: {method.summary}.")
     if selection is not None:
         _print_entry("Why", selection.reason)
-    _print_entry("Learned", classifier.learned_sentence)
+    learned = f"From {n_fitted} of {n_read} images: there was no time for more." if fewer else None
+    _print_entry("Learned", learned or classifier.learned_sentence)
     plan = classifier.plan()
     for part in plan.parts:
         entry = part.as_json()

@@ -136,7 +136,7 @@ def iterate_files(
 
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"image '{path}' does not exist. Check the path.")
+            raise FileNotFoundError(f"there is no image or folder '{path}'. Check the path.")
         if not path.is_dir():
             yield path
             continue
@@ -186,7 +186,7 @@ def load_classifier(path: Path, scale: Scale | None = None) -> "ImageClassifier"
     model: Any = load(path)
     if not isinstance(model, ImageClassifier):
         raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which does not classify images of any sizes. "
-            f"Make one with invariance fit."
+            f"model '{path}' is a {type(model).__name__}, which does not classify whole images. "
+            f"Make one that does with invariance fit; a model of pixels is used with invariance segment."
         )
     return model if scale is None else model.set_params(scale=str(scale))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TextIO
 
+from invariance._core.extras import command_for
 from invariance._core.files import GENERATOR, atomic_path
 from invariance.cli.console import open_output
 from invariance.cli.output import COLUMNS
@@ -87,9 +88,7 @@ def check_parquet(path: Path | None) -> None:
     from importlib.util import find_spec
 
     if path is not None and path.suffix.lower() == PARQUET and find_spec("pyarrow") is None:
-        raise ValueError(
-            f"cannot write '{path}': Parquet needs pyarrow. Try: pip install 'invariance[parquet]', or write .csv."
-        )
+        raise ValueError(f"cannot write '{path}': Parquet needs pyarrow. Try: {command_for('parquet')}, or write .csv.")
 
 
 @contextmanager

@@ -64,6 +64,8 @@ def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, 
             f"Run the same command again to try these once more."
         )
         raise typer.Exit(1)
+    if outcome.n_found:
+        say_aside(f"{outcome.n_found} of {outcome.n_blocks} blocks were finished by an earlier run.")
     listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, outcome.shares, strict=True))
     say(f"{target}: {listed}")
 

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core.extras import command_for
+
 MAX_BYTES = 2**30  # of a file; a large vision transformer has 1.2 GB in single precision, 0.6 in half
 MAX_MEMORY = 2**32  # bytes that weights and whatever all networks of a process compute may take together
 MAX_NODES = 50_000
 MAX_SIDE = 2048  # pixels of the input
 DOMAINS = ("", "ai.onnx")  # of the standard operators
 LAYOUTS = {"NCHW": (2, 3, 1), "NHWC": (1, 2, 3)}  # axes of height, width and channels
-EXTRA = "pip install 'invariance[encoders]'"
+EXTRA = command_for("encoders")
 
 
 class NetworkError(ValueError):

@@ -1,6 +1,7 @@
 """What estimators accept as images and labels, following the contract of scikit-learn."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,10 +60,26 @@ def validate_images(
         if math.prod(shape) != X.shape[1]:
             raise ValueError(f"image_shape {shape} means {math.prod(shape)} values per row, but X has {X.shape[1]}.")
         _compare_with_fitted(estimator, shape, reset, flat=stated is None)
+        check_rows_are_meant(estimator, stated, X.shape[1], reset)
     if reset:
         estimator.image_shape_ = shape
     watch_range(estimator, X, reset=reset)
     return as_float32(X).reshape(len(X), *shape)
+
+
+def check_rows_are_meant(
+    estimator: BaseEstimator, image_shape: tuple[int, ...] | None, n_values: int, reset: bool
+) -> None:
+    """Warn if transformations would move the pixels of flat rows whose shape as images is not stated."""
+    if not reset or image_shape is not None or getattr(estimator, "transformations", None) is None:
+        return
+    side = math.isqrt(n_values)
+    example = f"({side}, {side})" if side > 1 and side**2 == n_values else "(height, width)"
+    warnings.warn(
+        f"X has rows of {n_values} values, which are taken for images of 1 x {n_values} pixels. "
+        f"Set image_shape={example}, or pass images of shape (n, height, width).",
+        stacklevel=4,
+    )
 
 
 def encode_labels(y: Any, n_images: int | None = None) -> tuple[np.ndarray, np.ndarray]:

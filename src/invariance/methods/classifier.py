@@ -24,6 +24,7 @@ from invariance.methods.preparation import (
 )
 from invariance.methods.registry import get_combining_method, get_method, get_methods
 from invariance.transformations import TransformationSet
+from invariance.transformations.sets import check_set
 
 MAX_COPIES, MAX_COPY_BYTES = 8, 2_000_000_000
 FITTED = ("classes_", "facts_", "n_learned_", "model_")
@@ -93,12 +94,15 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : sequence of ndarray of shape (h, w) or (h, w, c)
+            Images, whose sizes may differ; a single one is put in a list.
         y : array-like of shape (n,)
+            Class labels, two or more images per class.
 
         Returns
         -------
         self : ImageClassifier
         """
+        check_set("transformations", self.transformations)
         method, plan = self._method(), self.plan().check(self.method_name)
         images = check_images(X)
         check_choice("scale", self.scale, SCALES)

@@ -221,5 +221,8 @@ def _reason(selection: Selection) -> list[str]:
     if Cause.NO_TRIALS_LEFT in causes:
         said.append("More trials would try more.")
     if selection.n_found:
-        said.append(f"{selection.n_found} of {selection.n_trials} trials are of an earlier fit of these images.")
+        said.append(
+            f"{selection.n_found} of {selection.n_trials} trials are of an earlier fit of these images; "
+            f"the time that they took then counts now."
+        )
     return said

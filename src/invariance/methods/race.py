@@ -157,9 +157,9 @@ class Race:
     def _objection(self, runner: Runner, heat: Heat) -> tuple[Cause, str] | None:
         """Return why a method is not tried on a heat; None if it is."""
         if runner.method.combines:
-            perfect = next((other.name for other in self._ranked() if other.trial.accuracy == 1), None)
+            perfect = next((other for other in self._ranked() if other.trial.accuracy == 1), None)
             if perfect is not None:
-                return Cause.NOTHING_TO_GAIN, f"'{perfect}' made no mistake"
+                return Cause.NOTHING_TO_GAIN, f"'{perfect.name}' made no mistake on {perfect.trial.n_judged} images"
         elif not runner.forecast.timings:
             is_short = self.limit.left() - self._seconds_of_suited() < self.limit.seconds(TRIAL_SHARE)
             is_late = self.model is not None and (self.limit.share_spent() > LATE_SHARE or is_short)

@@ -117,8 +117,9 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
         refused = refused_names(nodes, trusted)
         if refused:
             raise ModelError(
-                f"cannot {doing} '{path}': it contains {', '.join(refused)}, which is not on the list of trusted types."
-                " If you know it to be safe, name it in trusted=[...]; lambdas and local functions cannot be stored."
+                f"cannot {doing} '{path}': it contains {', '.join(refused)}: not on the list of trusted types. If you "
+                f"know them to be safe, name them in trusted=[...]. Lambdas and local functions cannot be stored; of a "
+                f"search such as GridSearchCV, save the best_estimator_."
             )
         check_nodes(nodes)
 

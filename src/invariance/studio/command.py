@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from invariance._core.extras import command_for
 from invariance.cli.console import say
 
 EXAMPLES = """Examples:
@@ -65,4 +66,4 @@ def _check_installed() -> None:
 
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise ValueError(f"the studio needs {' and '.join(missing)}. Try: pip install 'invariance[studio]'")
+        raise ValueError(f"the studio needs {' and '.join(missing)}. Try: {command_for('studio')}.")

@@ -126,9 +126,7 @@ def _check_owner(db: sqlite3.Connection, path: Path, is_new: bool) -> None:
     if owner != APPLICATION_ID:
         raise ProjectError(f"'{path}' is not a project of the studio. Move it away, or name another --project.")
     if version > FORMAT:
-        raise ProjectError(
-            f"'{path}' was written by a later version of invariance. Try: pip install -U 'invariance[studio]'"
-        )
+        raise ProjectError(f"'{path}' was written by a later version of invariance. Install that version.")
     found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if found != "ok" or not {"images", "classes", "actions", "settings"} <= tables:

@@ -231,6 +231,15 @@ class Union(TransformationSet):
         return f"{self.left!r} | {self.right!r}"
 
 
+def check_set(name: str, value: Any) -> None:
+    """Raise ValueError if a parameter is neither a set of transformations nor None."""
+    if value is not None and not isinstance(value, TransformationSet):
+        raise ValueError(
+            f"{name} must be a set such as Rotations(24), or None; got {value!r}. "
+            f"transformations.parse_transformations reads texts such as 'rotations:24'."
+        )
+
+
 def factors_of(phi: TransformationSet) -> list[TransformationSet]:
     """Return the factors of a product in order; products are associative."""
     return [*factors_of(phi.left), *factors_of(phi.right)] if isinstance(phi, Product) else [phi]

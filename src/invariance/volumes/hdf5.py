@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from invariance._core.extras import command_for
 from invariance.volumes.arrays import Stored, are_axes, chunks_of, guess_axes, volume_of_array
 from invariance.volumes.volume import Volume, VolumeError, identify
 
@@ -89,7 +90,7 @@ def _check_installed() -> None:
     from importlib.util import find_spec
 
     if find_spec("h5py") is None:
-        raise VolumeError("HDF5 files need h5py. Try: pip install 'invariance[hdf5]'")
+        raise VolumeError(f"HDF5 files need h5py. Try: {command_for('hdf5')}.")
 
 
 class _Opened:

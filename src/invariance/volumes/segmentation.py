@@ -34,6 +34,8 @@ class Outcome(NamedTuple):
     target : Path
     n_blocks : int
         Number of blocks at full resolution.
+    n_found : int
+        How many of them an earlier run had finished.
     shares : ndarray of shape (n_classes,)
         The share of every class in the pixels of finished blocks.
     failures : list of Failure
@@ -42,6 +44,7 @@ class Outcome(NamedTuple):
 
     target: Path
     n_blocks: int
+    n_found: int
     shares: np.ndarray
     failures: list[Failure]
 
@@ -109,6 +112,7 @@ def segment_volume(
     records = Records(folder / RECORDS, _describe_job(model, plan))
     try:
         job = _begin(model, plan, target, folder, n_jobs, client)
+        n_found = len(records.numbers("label"))
         workers: Workers = InThisProcess() if client is None else OnDask(client)
         failures = _run(job, plan, workers, records, on_progress)
         if not failures:
@@ -116,7 +120,7 @@ def segment_volume(
         counted = (
             np.array(list(records.results("label").values()), np.int64).reshape(-1, len(model.classes_)).sum(axis=0)
         )
-        return Outcome(target, plan.grid.n_blocks, counted / max(1, counted.sum()), failures)
+        return Outcome(target, plan.grid.n_blocks, n_found, counted / max(1, counted.sum()), failures)
     finally:
         records.close()
 
