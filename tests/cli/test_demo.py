@@ -1,5 +1,6 @@
 """The demonstration says what it found beside its baselines, also where they are better, and writes a whole report."""
 
+import os
 import re
 from types import SimpleNamespace
 
@@ -37,6 +38,15 @@ def test_the_command_writes_a_whole_report_and_a_line_per_part(reduced, capsys, 
         "Software",
     ]
     assert page.count("pixel forest") >= 3
+
+
+def test_what_to_type_next_is_found_by_a_shell(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / ".venv" / "bin" / "invariance"), "demo"])
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert demo._command() == os.path.join(".venv", "bin", "invariance")
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert demo._command() == "invariance"
 
 
 def test_strokes_show_the_truth_and_the_same_seed_paints_the_same():

@@ -460,6 +460,15 @@ def test_masks_that_teach_nothing_are_refused(value, unlabelled, words, folder, 
     assert names(folder) == ["a.tif", "m.tif"]
 
 
+def test_masks_of_one_class_beside_the_unlabelled_value_are_refused_with_the_cure(folder, scribbled, capfd):
+    mask = np.zeros((3, 48, 48), np.uint8)
+    mask[:, 24:] = 255
+    tifffile.imwrite("m.tif", mask, photometric="minisblack")
+    assert main([*scribbled, "--unlabelled", "0"]) == 2
+    assert "--unlabelled 0 leaves out. Omit it if every pixel is labelled" in capfd.readouterr().err
+    assert names(folder) == ["a.tif", "m.tif"]
+
+
 def test_an_even_patch_size_is_refused_in_one_line(folder, scribbled, capfd):
     assert main([*scribbled, "--patch-size", "8"]) == 2
     assert "patch_size must be odd" in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from invariance.images import encode_labels, validate_images
+from invariance.tangents import VirtualSVC
+from invariance.transformations import Shifts
 
 RNG = np.random.default_rng(0)
 
@@ -78,6 +81,17 @@ def test_lists_of_equal_images(container):
     else:
         images = container(X)
     np.testing.assert_array_equal(validated(images), X.astype(np.float32))
+
+
+@pytest.mark.parametrize(("n_values", "cure"), [(64, r"image_shape=\(8, 8\)"), (60, r"image_shape=\(height, width\)")])
+def test_rows_of_an_unknown_shape_are_warned_of_if_their_pixels_would_move(n_values, cure):
+    rows, labels = np.random.default_rng(0).random((6, n_values)), [0, 1] * 3
+    with pytest.warns(UserWarning, match=cure):
+        VirtualSVC(Shifts(1)).fit(rows, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        VirtualSVC(Shifts(1), image_shape=(4, n_values // 4)).fit(rows, labels)
+        NearestMean().fit(rows, np.array(labels))
 
 
 def test_list_of_flat_rows_is_flat():

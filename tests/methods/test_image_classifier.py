@@ -153,6 +153,11 @@ def test_wrong_methods_and_labels_are_refused(method, labels, message):
         ImageClassifier(method).fit([np.zeros((8, 8))] * 4, labels)
 
 
+def test_a_text_in_place_of_transformations_is_refused_with_a_cure(mixed):
+    with pytest.raises(ValueError, match="got 'rotations:4'. transformations.parse_transformations reads texts"):
+        ImageClassifier("tangent", "rotations:4").fit(*mixed[:2])
+
+
 def test_of_more_images_than_a_method_takes_some_are_drawn_by_the_seed(mixed, monkeypatch):
     photos, labels = mixed
     monkeypatch.setattr(type(get_method("tangent")), "max_learned", 6)

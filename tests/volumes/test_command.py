@@ -61,6 +61,7 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(folder, capsys):
         (["missing.zarr", "-o", "out.zarr"], "does not exist"),
         (["source.zarr", "-o", "out", "--roi", ":"], "--roi is for volumes"),
         (["source.zarr", "-o", "out.zarr", "--scheduler", "tcp://127.0.0.1:9"], "does not answer"),
+        (["source.zarr", "-o", "out.zarr", "--scheduler", "tls://127.0.0.1:9"], "needs certificates"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(folder, arguments, expected_line, capsys, monkeypatch):

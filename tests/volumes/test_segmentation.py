@@ -75,6 +75,7 @@ def test_an_interrupted_job_goes_on_where_it_was(model, source, expected, tmp_pa
     monkeypatch.setattr(LabelBlock, "__call__", lambda self: n_calls.append(self.place) or label(self))
     outcome = segment_volume(model, source, tmp_path / "out.zarr", **settings)
     assert outcome.n_blocks == 8
+    assert outcome.n_found == 4
     assert len(n_calls) == 8
     assert len({str(place) for place in n_calls}) == 8, "no block twice"
     assert len(first) == 4

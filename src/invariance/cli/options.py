@@ -136,7 +136,7 @@ def iterate_files(
 
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"there is no image or folder '{path}'. Check the path.")
+            raise FileNotFoundError(f"image or folder '{path}' does not exist. Check the path.")
         if not path.is_dir():
             yield path
             continue
