@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance.images import encode_labels, validate_images
 from invariance.tangents import VirtualSVC
-from invariance.transformations import Shifts
+from invariance.transformations import Brightness, Shifts
 
 RNG = np.random.default_rng(0)
 
@@ -91,6 +91,7 @@ def test_rows_of_an_unknown_shape_are_warned_of_if_their_pixels_would_move(n_val
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         VirtualSVC(Shifts(1), image_shape=(4, n_values // 4)).fit(rows, labels)
+        VirtualSVC(Brightness()).fit(rows, labels)
         NearestMean().fit(rows, np.array(labels))
 
 

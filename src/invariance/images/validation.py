@@ -71,7 +71,10 @@ def check_rows_are_meant(
     estimator: BaseEstimator, image_shape: tuple[int, ...] | None, n_values: int, reset: bool
 ) -> None:
     """Warn if transformations would move the pixels of flat rows whose shape as images is not stated."""
-    if not reset or image_shape is not None or getattr(estimator, "transformations", None) is None:
+    phi = getattr(estimator, "transformations", None)
+    if not reset or image_shape is not None or not hasattr(phi, "members"):
+        return
+    if not any(hasattr(step, "homography") for member in phi.members((1, n_values)) for step in member):
         return
     side = math.isqrt(n_values)
     example = f"({side}, {side})" if side > 1 and side**2 == n_values else "(height, width)"
