@@ -56,7 +56,12 @@ def make_parser() -> Parser:
     add("--confirm", action="store_true", help="repeat two runs of outdated results; current if figures are equal")
     add("--force", action="store_true", help="run again even if a current result is stored")
     add("--json", action="store_true", help="print JSON on standard output")
-    add("-o", "--output", type=Path, help="folder for reproductions.md, plots and results; default with --all: docs")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        help="existing folder for reproductions.md, plots and results; default with --all: docs",
+    )
     return parser
 
 
@@ -94,8 +99,8 @@ def run(asked: argparse.Namespace) -> int:
         )
     needs_output = asked.all or asked.page or asked.confirm
     output = Path("docs") if asked.output is None and needs_output else asked.output
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
+    if output is not None and not output.is_dir():
+        raise FileNotFoundError(f"the folder '{output}' does not exist. Create it, or name another with -o.")
     stem = "reproductions-quick" if asked.quick else "reproductions"
     if asked.page:
         _write_page(output, stem)

@@ -1,5 +1,6 @@
 """The page of all experiments, from the stored results: tables, verdicts and plots."""
 
+import textwrap
 from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from invariance.report.figures import BLUE, INK, ORANGE
 
 QUICK_NOTE = "A rehearsal with very little data: its figures mean nothing, and there are no verdicts."
 OUTDATED = "outdated"
+LABEL_WIDTH = 45  # characters below the axis of a figure
 OUTDATED_NOTE = (
     "Outdated: the code that this experiment runs through, or its settings, have changed since this run. Its figures "
     "are those of the earlier code; rows that were added since are not run."
@@ -218,7 +220,7 @@ def table_figure(table: Table) -> Figure:
         axes.plot(papers, places, "D", color=ORANGE, mfc="none", ms=7, label=label)
     axes.set_yticks(places, [row.method for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.set(xlabel=table.title)
+    axes.set(xlabel=textwrap.fill(table.title, LABEL_WIDTH))
     axes.grid(axis="x", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper right", ncols=2, frameon=False)
