@@ -119,6 +119,13 @@ def test_a_race_has_a_model_soon_and_ends_in_time(side, n_images, budget, world)
     assert last.n_fitted == n_images or last.method in ("tangent", "texture", "objects", "photos", "codebook")
 
 
+def test_time_that_is_over_before_the_first_trial_still_gives_a_model(world):
+    selected = select_method(*task(60), budget=1e-9)
+    assert len(world.tried) == 1
+    assert world.fitted[0][0] == selected.method == world.tried[0][0]
+    assert Cause.NO_TIME in causes(selected).values()
+
+
 def test_a_large_budget_does_not_delay_the_first_model(world):
     begun = world.now
     first = next(event for event in race_methods(*task(3000), budget=6000) if isinstance(event, Selection))

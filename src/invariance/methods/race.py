@@ -97,7 +97,7 @@ class Race:
         """
         if heat.starts_rung:
             self._drop_slow()
-        if self.limit.is_reached() or not self._has_rivals or not (self.contenders or self.combining):
+        if self._is_spent() or not self._has_rivals or not (self.contenders or self.combining):
             return True
         suited = self._suited() if heat.starts_rung else None
         if suited is not None and self._too_slow(suited, heat) is not None:
@@ -106,6 +106,10 @@ class Race:
         is_early = heat.starts_rung and bool(ranked) and TIMES_MORE * ranked[0].n_learned < len(self.images)
         needed = ranked if is_early else ranked[:1]
         return bool(ranked) and all(self._too_slow(runner, heat) is not None for runner in needed)
+
+    def _is_spent(self) -> bool:
+        """Whether the limit is reached; a limit of time counts from the first model on, so that there is one."""
+        return self.limit.is_reached() and not (self.limit.is_timed and self.model is None)
 
     def _is_settled(self, heat: Heat) -> bool:
         """Whether this heat would tell nothing: one method is left, or the leader makes no mistakes."""
@@ -128,7 +132,7 @@ class Race:
             self.combining = []
         n_before = self.n_trials
         for runner in order:
-            if self.limit.is_reached():
+            if self._is_spent():
                 break
             objection = self._objection(runner, heat)
             if objection is not None:
