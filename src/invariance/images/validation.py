@@ -71,7 +71,7 @@ def check_rows_are_meant(
     estimator: BaseEstimator, image_shape: tuple[int, ...] | None, n_values: int, reset: bool
 ) -> None:
     """Warn if transformations would move the pixels of flat rows whose shape as images is not stated."""
-    phi = getattr(estimator, "transformations", None)
+    phi: Any = getattr(estimator, "transformations", None)
     if not reset or image_shape is not None or not hasattr(phi, "members"):
         return
     if not any(hasattr(step, "homography") for member in phi.members((1, n_values)) for step in member):
