@@ -465,7 +465,7 @@ def test_masks_of_one_class_beside_the_unlabelled_value_are_refused_with_the_cur
     mask[:, 24:] = 255
     tifffile.imwrite("m.tif", mask, photometric="minisblack")
     assert main([*scribbled, "--unlabelled", "0"]) == 2
-    assert "--unlabelled 0 leaves out. Omit it if every pixel is labelled" in capfd.readouterr().err
+    assert "one class only, 255: --unlabelled 0 leaves 0 out. Omit it" in capfd.readouterr().err
     assert names(folder) == ["a.tif", "m.tif"]
 
 

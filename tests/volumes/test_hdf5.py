@@ -136,7 +136,7 @@ def test_damaged_files(tmp_path, content):
 def test_without_h5py_the_extra_is_named(tmp_path, monkeypatch):
     path = write(tmp_path / "a.h5")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(VolumeError, match=r"pip install 'invariance\[hdf5\]'"):
+    with pytest.raises(VolumeError, match=r"pip install '\.\[hdf5\]'"):
         open_volume(path)
 
 

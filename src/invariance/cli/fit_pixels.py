@@ -124,10 +124,11 @@ def read_masked(
     for image_path, mask in zip(data.paths, data.masks, strict=True):
         classes = find_classes([mask], unlabelled)
         check_class_count(classes, max_classes or MAX_CLASSES, f"the pixels of the mask of '{image_path}'")
-    if unlabelled is not None and len(find_classes(data.masks, unlabelled)) < 2 <= len(find_classes(data.masks, None)):
+    labelled = find_classes(data.masks, unlabelled)
+    if len(labelled) == 1 < len(find_classes(data.masks, None)):
         raise ValueError(
-            f"the masks have two classes only with the pixels of value {unlabelled}, which --unlabelled {unlabelled} "
-            f"leaves out. Omit it if every pixel is labelled, or label pixels of another class."
+            f"the masks have one class only, {labelled[0]!s}: --unlabelled {unlabelled} leaves {unlabelled} out. "
+            f"Omit it if every pixel is labelled, or label pixels of another class."
         )
     return data
 
