@@ -22,7 +22,7 @@ MB = 10**6
 SECONDS = 600.0
 # The constants of docs/memory.md, in bytes.
 LIBRARIES = 350 * MB  # the interpreter and all libraries, loaded
-LOAD, PER_ARRAY_BYTE, PER_SCHEMA_BYTE = 40 * MB, 2, 30
+LOAD, PER_ARRAY_BYTE, PER_SCHEMA_BYTE = 40 * MB, 3, 30
 PER_VALUE = 16  # of the largest image while it is decoded; a value is one channel of one pixel
 STORED_COPIES, PER_VALUE_WITHOUT_WHITE = 3, 28  # of images other than of 8 and 16 bits without sign
 PREDICT = 400 * MB  # 64 images of at most 320 x 320 pixels and their descriptions
