@@ -195,9 +195,14 @@ def test_advice_is_clicked_and_plans_follow(page: Any) -> None:
 
 
 def test_predictions_come_back_after_reloading(page: Any) -> None:
-    """After the training above: the model lives as long as the studio."""
+    """After the training above: the model lives as long as the studio, whenever the parts of the page arrive."""
+    held: list[Any] = []
+    page.route("**/jobs.js", lambda route: held.append(route))
     page.reload()
-    wait_until(page, "window.studio?.state().is_loaded")
+    wait_until(page, "window.studio?.state().is_loaded")  # after the events
+    (route,) = held
+    route.continue_()
+    page.unroute("**/jobs.js")
     show_images(page)
     page.wait_for_selector("#train-result .score-value")
     assert page.locator("#train-result .score-value").is_visible()

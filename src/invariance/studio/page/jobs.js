@@ -63,9 +63,6 @@ export function copyButton(app, text, label) {
  */
 export function mount(root, app) {
   loadStyle("jobs.css");
-  // Image mode is loaded when it is shown first, but predictions may come before.
-  app.socket.on("image.predictions", (event) => app.store.set({ image_predictions: event }));
-  app.socket.on("image.labels", ({ labels, can_undo, can_redo }) => app.store.set({ image_labels: labels, can_undo, can_redo }));
   const badge = h("span", { class: "jobs-badge", hidden: true });
   const button = h("button", { type: "button", class: "button", id: "jobs-button", "aria-expanded": "false", "aria-controls": "jobs-panel", title: "Export the model, masks and more; import masks",
     on: { click: () => toggle(panel.hidden) } }, h("span", { text: "Export" }), badge);

@@ -93,6 +93,9 @@ function connect() {
   });
   app.socket.on("live", ({ is_live }) => app.store.set({ is_live }));
   app.socket.on("scores", (event) => app.store.set({ scores: event }));
+  // Modules that are loaded later would miss what comes right after the line opens.
+  app.socket.on("image.predictions", (event) => app.store.set({ image_predictions: event }));
+  app.socket.on("image.labels", ({ labels, can_undo, can_redo }) => app.store.set({ image_labels: labels, can_undo, can_redo }));
   app.socket.on("job", (event) => app.store.set({ jobs: { ...app.store.state.jobs, [event.job]: event } }));
   app.socket.on("frame:prediction", (header, payload) => app.viewer.markFresh(app.predictions.receive(header, payload)));
 }
