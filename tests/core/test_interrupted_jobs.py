@@ -11,8 +11,6 @@ import pytest
 
 from invariance._core.parallel import iterate_jobs, map_jobs
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*tasks have been successfully executed")  # of joblib
-
 
 class Calls:
     """A function that takes a while, and counts the calls that have begun and those that have ended."""
@@ -63,6 +61,21 @@ def test_an_iteration_whose_call_fails():
 
 def test_an_iteration_to_its_end_is_whole():
     assert map_jobs(Calls(), [5, 4, 3, 1, 0], n_jobs=4) == [5, 4, 3, 1, 0]
+
+
+def test_threads_start_no_threads():
+    def count_inside(_):
+        return len({*map_jobs(lambda _: threading.get_ident(), range(8), n_jobs=4)})
+
+    assert map_jobs(count_inside, range(4), n_jobs=2) == [1] * 4
+    assert len({*map_jobs(lambda _: (time.sleep(0.05), threading.get_ident())[1], range(8), n_jobs=4)}) > 1
+
+
+def test_a_short_call_is_not_waited_for_longer_than_it_takes():
+    started = time.perf_counter()
+    for _ in range(50):
+        map_jobs(abs, range(4), n_jobs=2)
+    assert time.perf_counter() - started < 0.4  # joblib looks for results every 10 ms
 
 
 # Transforms of pocketfft run in C++, which the interpreter at its end unwinds by force if a thread is still in them.

@@ -122,7 +122,7 @@ def test_filters_under_all_members_may_be_kept_or_not(glyphs, monkeypatch, phi):
     (images, labels), (test_images, _) = glyphs
     model = JungleClassifier(phi, **QUICK, max_members=0.7, final_estimator="linear").fit(images, labels)
     kept = model.predict_proba(test_images)
-    monkeypatch.setattr(classifier, "MAX_KEPT_BYTES", 0)
+    monkeypatch.setattr(ensemble, "MAX_KEPT_BYTES", 0)
     restored = pickle.loads(pickle.dumps(model))
     assert vars(restored).keys() == vars(model).keys() - {"_kept_filters"}
     np.testing.assert_array_equal(restored.predict_proba(test_images), kept)

@@ -30,7 +30,12 @@ class EntryPoint(NamedTuple):
 
 def find_entry_points(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by their names; files are read once per search path."""
-    texts = (text for text in _read_all(tuple(sys.path)) if group in text)
+    return _find(group, tuple(sys.path)).copy()
+
+
+@cache
+def _find(group: str, search_path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    texts = (text for text in _read_all(search_path) if group in text)
     return {name: EntryPoint(name, value) for text in texts for found, name, value in _parse(text) if found == group}
 
 

@@ -3,12 +3,14 @@
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
 from threading import RLock
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from invariance._core.progress import track
@@ -108,36 +110,9 @@ def one_openmp_thread() -> Iterator[None]:
         yield
 
 
-class _Calls:
-    """A function that is called on threads, and the calls of it that run.
-
-    A pool whose caller was interrupted leaves its threads running. If they are still in compiled C++ code when the
-    interpreter ends, they are unwound by force, which aborts the process.
-    """
-
-    def __init__(self, function: Callable[[Any], Any]):
-        self._function = function
-        self._running: set[int] = set()
-        self._changed = threading.Condition()
-        self._is_over = False
-
-    def __call__(self, item: Any) -> Any:
-        with self._changed:
-            if self._is_over:
-                return None  # nobody waits for it
-            self._running.add(threading.get_ident())
-        try:
-            return self._function(item)
-        finally:
-            with self._changed:
-                self._running.discard(threading.get_ident())
-                self._changed.notify_all()
-
-    def end(self) -> None:
-        """Let no further call begin, and wait for those that run on other threads."""
-        with self._changed:
-            self._is_over = True
-            self._changed.wait_for(lambda: self._running <= {threading.get_ident()})
+_worker = threading.local()  # has a `pool` on the threads that `_map` started
+# Ctrl-C is heard between waits where a lock cannot be interrupted, as on Windows.
+WAIT_SECONDS = 0.5
 
 
 def iterate_jobs(
@@ -146,7 +121,8 @@ def iterate_jobs(
     """Yield `function(item)` for every item, in order, computed on threads.
 
     BLAS runs on one thread inside, for every `n_jobs`: the same seed must give the same model bit for bit. Threads
-    suffice because compiled loops and BLAS release the GIL.
+    suffice because compiled loops and BLAS release the GIL. A function that runs on one of these threads and calls
+    this one in turn gets no further threads.
 
     Parameters
     ----------
@@ -162,19 +138,39 @@ def iterate_jobs(
     result : object
     """
     total = len(items) if isinstance(items, Sized) else None
-    calls: _Calls | None = None
-    with one_blas_thread():
-        if effective_n_jobs(n_jobs) == 1:
-            results = map(function, items)
-        else:
-            function = calls = _Calls(function)
-            pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-            results = pool(delayed(function)(item) for item in items)
-        try:
-            yield from track(results, label, total) if label else results
-        finally:
-            if calls is not None:
-                calls.end()
+    n_threads = 1 if total == 1 or hasattr(_worker, "pool") else effective_n_jobs(n_jobs)
+    with one_blas_thread(), closing(_map(function, items, n_threads)) as results:
+        yield from track(results, label, total) if label else results
+
+
+def _map(function: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -> Generator[Any, None, None]:
+    """Yield results in order; those of several threads some items ahead of the reader.
+
+    At its end no call runs and none begins: threads that were still in compiled C++ code when the interpreter ends
+    would be unwound by force, which aborts the process. joblib's own threads would do, but it looks for results every
+    10 ms only, which a single image cannot wait for.
+    """
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    own, waiting = object(), deque[Future]()
+    pool = ThreadPoolExecutor(n_threads, initializer=setattr, initargs=(_worker, "pool", own))
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) == 2 * n_threads:
+                yield _result_of(waiting.popleft())
+        while waiting:
+            yield _result_of(waiting.popleft())
+    finally:
+        # The garbage collector may end a forgotten iteration on one of its own threads, which cannot wait for itself.
+        pool.shutdown(wait=getattr(_worker, "pool", None) is not own, cancel_futures=True)
+
+
+def _result_of(future: Future) -> Any:
+    while not future.done():
+        wait([future], WAIT_SECONDS)
+    return future.result()
 
 
 def map_jobs(

@@ -146,7 +146,11 @@ class OnnxEncoder(TransformerMixin, BaseEstimator):
 
         def describe(image: Any) -> np.ndarray:
             copies = orbits.of(normalize_intensities(_load(image)[None], self.transformations)[0])
-            vectors = [keep(settings.kind("image"), copy, partial(settings.vector, copy)) for copy in copies]
+            # To look for a single image and to keep it takes a tenth of the time of the network.
+            if len(images) == 1:
+                vectors = [settings.vector(copy) for copy in copies]
+            else:
+                vectors = [keep(settings.kind("image"), copy, partial(settings.vector, copy)) for copy in copies]
             return vectors[0] if len(vectors) == 1 else pool(vectors, axis=0)
 
         described = map_jobs(describe, images, self.n_jobs, "encoding images")

@@ -26,7 +26,8 @@ def prepare(image: Any, n_channels: int, size: tuple[int, int], crop: float) -> 
     height, width = min(size[0] / scale, image.shape[0]), min(size[1] / scale, image.shape[1])
     top, left = (image.shape[0] - height) / 2, (image.shape[1] - width) / 2
     box = (left, top, left + width, top + height)
-    return np.dstack([_resample(image[..., channel], size, box) for channel in range(n_channels)])
+    planes = np.ascontiguousarray(np.moveaxis(image[..., :n_channels], 2, 0), np.float32)
+    return np.dstack([_resample(plane, size, box) for plane in planes])
 
 
 def check_values(name: str, value: Any, n_channels: int, kind: loaded.Kind) -> np.ndarray:
@@ -39,6 +40,6 @@ def check_values(name: str, value: Any, n_channels: int, kind: loaded.Kind) -> n
 def _resample(plane: np.ndarray, size: tuple[int, int], box: tuple[float, float, float, float]) -> np.ndarray:
     from PIL import Image
 
-    image = Image.fromarray(np.ascontiguousarray(plane, np.float32))
+    image = Image.fromarray(plane)
     resized = np.asarray(image.resize(size[::-1], Image.Resampling.BICUBIC, box))
     return resized.clip(plane.min(), plane.max())  # cubic curves overshoot at edges

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from invariance._core._jit import copy_values
 from invariance._core.compilation import compiled
 
 
@@ -112,14 +113,14 @@ def _slide(source, first, apart, window, n_windows, memory, out, first_out, apar
     """
     begun = memory[window]
     for start in range(0, n_windows, window):
-        memory[window - 1] = source[first + (start + window - 1) * apart]
+        copy_values(source[first + (start + window - 1) * apart], memory[window - 1])
         for k in range(window - 2, -1, -1):
             _maximum(memory[k + 1], source[first + (start + k) * apart], memory[k])
-        out[first_out + start * apart_out] = memory[0]
+        copy_values(memory[0], out[first_out + start * apart_out])
         for k in range(1, min(window, n_windows - start)):
             new = source[first + (start + window + k - 1) * apart]
             if k == 1:
-                begun[:] = new
+                copy_values(new, begun)
             else:
                 _maximum(begun, new, begun)
             _maximum(memory[k], begun, out[first_out + (start + k) * apart_out])

@@ -34,6 +34,7 @@ from invariance.hierarchies.pooling import check_measure, check_pooling
 from invariance.hierarchies.templates import check_attention, check_shares, draw_images, draw_templates
 from invariance.images import validate_images
 from invariance.transformations import Operators, TransformationSet
+from invariance.transformations.sets import check_set
 
 # Images per parallel task: enough that starting a task costs nothing.
 N_PER_TASK = 64
@@ -311,10 +312,7 @@ class NeuralResponse(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return Architecture(sizes, hop, check_pooling(self.pooling), check_kernel(self.kernel), measures)
 
     def _phi(self) -> TransformationSet | None:
-        if self.transformations is not None and not isinstance(self.transformations, TransformationSet):
-            raise ValueError(
-                f"transformations must be a set such as Rotations(4), or None; got {self.transformations!r}."
-            )
+        check_set("transformations", self.transformations)
         return self.transformations
 
     def _members(self) -> list[Member]:

@@ -16,7 +16,6 @@ from invariance._core import loaded
 from invariance.jungles.dag import Dag, follow, leaf_probabilities, route
 from invariance.jungles.ensemble import JungleEnsemble
 from invariance.jungles.final_estimators import fit_final_estimator, make_final_estimator
-from invariance.jungles.moved_filters import MAX_KEPT_BYTES, extremes_over_members, move_filters
 
 
 class JungleClassifier(ClassifierMixin, JungleEnsemble):
@@ -283,28 +282,6 @@ class JungleClassifier(ClassifierMixin, JungleEnsemble):
         if classifier is None or self._n_filters == 0:
             return None
         return fit_final_estimator(classifier, self._extreme_responses(images), self.classes_[codes], weights)
-
-    def _extreme_responses(self, X):
-        """As of the ensemble; the filters under all members, most of the time of a single image, are kept."""
-        blocks = []
-        for orbits in self._orbit_blocks(X):
-            parts = [extremes_over_members(orbits.coordinates, moved) for moved in self._moved_filters(orbits)]
-            blocks.append(np.concatenate(parts, axis=1).reshape(-1, orbits.n_samples).T)
-        return np.concatenate(blocks)
-
-    def _moved_filters(self, orbits):
-        """Return the filters of every jungle under all its members, kept if they are few."""
-        if hasattr(self, "_kept_filters") and self._kept_filters[0] is self.dags_:
-            return self._kept_filters[1]
-        moved = (move_filters(orbits.restrict(dag.members).matrices, dag.filters) for dag in self.dags_)
-        if 8 * self.reduced_.rank * sum(len(dag.filters) * len(dag.members) for dag in self.dags_) > MAX_KEPT_BYTES:
-            return moved  # one jungle at a time
-        self._kept_filters = self.dags_, list(moved)
-        return self._kept_filters[1]
-
-    def __getstate__(self):
-        """Leave out what can be computed again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept_filters"}
 
     def _vote(self, orbits):
         """Average the class probabilities (n, K) of the leaves over all jungles."""

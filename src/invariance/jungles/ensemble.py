@@ -1,6 +1,6 @@
 """What trees, jungles and learned features share: growing an ensemble from images, and its responses in blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -18,9 +18,11 @@ from invariance.jungles.dag import Dag
 from invariance.jungles.drawing import draw_share, drop_weightless, hold_out, weigh_samples
 from invariance.jungles.filters import Geometry, measure_geometry
 from invariance.jungles.growing import Layer, grow_jungle
-from invariance.jungles.orbits import Orbits
+from invariance.jungles.moved_filters import MAX_KEPT_BYTES, extremes_over_members, move_filters
+from invariance.jungles.orbits import Orbits, restrict_matrices
 from invariance.jungles.splitting import Growth, Samples
 from invariance.transformations import Identity, ReducedOperators, TransformationSet, reduce_operators
+from invariance.transformations.sets import check_set
 
 # The basis depends on averages over images: beyond this number it no longer changes noticeably.
 MAX_BASIS_IMAGES = 5000
@@ -43,6 +45,7 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
     classes_: np.ndarray
     reduced_: ReducedOperators
     _grown_depth: int
+    _kept_filters: tuple[list[Dag], list[tuple[np.ndarray, ...]]]
 
     def _grow(self, X, y, sample_weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Grow the ensemble; return the images, class codes and weights it was grown on."""
@@ -75,10 +78,8 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
             return reduce_operators(self._phi(), images[::step], rank)
 
     def _phi(self) -> TransformationSet:
-        phi = Identity() if self.transformations is None else self.transformations
-        if not isinstance(phi, TransformationSet):
-            raise ValueError(f"transformations must be a set such as Rotations(24), or None; got {phi!r}.")
-        return phi
+        check_set("transformations", self.transformations)
+        return Identity() if self.transformations is None else self.transformations
 
     def _grow_ensemble(self, orbits: Orbits, codes, weights, geometry: Geometry) -> None:
         """Add jungles up to `n_jungles`, and layers to those that exist if `max_depth` was raised."""
@@ -207,10 +208,24 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
         """Compute the largest, then the smallest responses over Φ to all filters: (n, 2 n_filters) float32."""
         blocks = []
         for orbits in self._orbit_blocks(X):
-            parts = [orbits.restrict(dag.members).extreme_responses(dag.filters) for dag in self.dags_]
-            halves = [np.split(part, 2, axis=1) for part in parts]
-            blocks.append(np.concatenate([half[0] for half in halves] + [half[1] for half in halves], axis=1))
+            parts = [extremes_over_members(orbits.coordinates, moved) for moved in self._moved_filters()]
+            blocks.append(np.concatenate(parts, axis=1).reshape(-1, orbits.n_samples).T)
         return np.concatenate(blocks)
+
+    def _moved_filters(self) -> Iterable[tuple[np.ndarray, ...]]:
+        """Return the filters of every jungle under all its members, kept if they are few."""
+        if hasattr(self, "_kept_filters") and self._kept_filters[0] is self.dags_:
+            return self._kept_filters[1]
+        matrices = tuple(self.reduced_.matrices)
+        moved = (move_filters(restrict_matrices(matrices, dag.members), dag.filters) for dag in self.dags_)
+        if 8 * self.reduced_.rank * sum(len(dag.filters) * len(dag.members) for dag in self.dags_) > MAX_KEPT_BYTES:
+            return moved  # one jungle at a time
+        self._kept_filters = self.dags_, list(moved)
+        return self._kept_filters[1]
+
+    def __getstate__(self):
+        """Leave out what can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept_filters"}
 
 
 def _continue_curve(old: list[Layer], new: list[Layer]) -> list[Layer]:

@@ -26,8 +26,6 @@ def move_filters(matrices: Sequence[np.ndarray], filters: np.ndarray) -> tuple[n
 def extremes_over_members(coordinates: Sequence[np.ndarray], moved: Sequence[np.ndarray]) -> np.ndarray:
     """Compute the largest and the smallest responses over Φ of every sample to every filter.
 
-    Equal to `Orbits.extreme_responses`, bit for bit.
-
     Parameters
     ----------
     coordinates : sequence of P ndarrays of shape (n, r)

@@ -57,19 +57,11 @@ class Orbits(NamedTuple):
 
     def restrict(self, members: np.ndarray) -> "Orbits":
         """Select members of Φ by their sorted indices."""
-        if members[-1] >= self.n_members:
-            raise ValueError(
-                f"members of a jungle must be below {self.n_members}, the number of transformations; got {members[-1]}."
-            )
-        if len(members) == self.n_members:
+        matrices = restrict_matrices(self.matrices, members)
+        if matrices is self.matrices:
             return self
-        kept, start = [], 0
-        for matrices in self.matrices:
-            inside = members[(members >= start) & (members < start + len(matrices))] - start
-            kept.append(np.ascontiguousarray(matrices[inside]))
-            start += len(matrices)
         transformed = None if self.transformed is None else self.transformed[members]
-        return self._replace(matrices=tuple(kept), transformed=transformed)
+        return self._replace(matrices=matrices, transformed=transformed)
 
     def responses(self, coordinates: np.ndarray) -> np.ndarray:
         """Compute the responses (T, n) of every sample to one filter (r,), in the samples' precision."""
@@ -103,15 +95,19 @@ class Orbits(NamedTuple):
             _jit.largest_rows(self.responses(coordinates), best[k], winners)
         return best.T
 
-    def extreme_responses(self, filters: np.ndarray) -> np.ndarray:
-        """Compute the largest, then the smallest responses of every sample: (k, r) -> (n, 2k) float32."""
-        # In double precision, so that the last digits do not depend on the position of a sample in its block.
-        orbits = Orbits(
-            tuple(samples.astype(np.float64) for samples in self.coordinates),
-            tuple(matrices.astype(np.float64) for matrices in self.matrices),
+
+def restrict_matrices(matrices: tuple[np.ndarray, ...], members: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Select the matrices (T_p, r, r) of members of Φ, given by their sorted indices."""
+    n_members = sum(map(len, matrices))
+    if members[-1] >= n_members:
+        raise ValueError(
+            f"members of a jungle must be below {n_members}, the number of transformations; got {members[-1]}."
         )
-        extremes = np.empty((2, len(filters), self.n_samples), np.float32)
-        for k, coordinates in enumerate(filters):
-            responses = orbits.responses(coordinates)
-            extremes[0, k], extremes[1, k] = responses.max(axis=0), responses.min(axis=0)
-        return extremes.reshape(-1, self.n_samples).T
+    if len(members) == n_members:
+        return matrices
+    kept, start = [], 0
+    for part in matrices:
+        inside = members[(members >= start) & (members < start + len(part))] - start
+        kept.append(np.ascontiguousarray(part[inside]))
+        start += len(part)
+    return tuple(kept)

@@ -244,7 +244,8 @@ def part_stably(members, values, cut, moved):
         else:
             moved[n_right] = members[i]
             n_right += 1
-    members[n_left:] = moved[:n_right]
+    for i in range(n_right):
+        members[n_left + i] = moved[i]
     return n_left
 
 
@@ -259,8 +260,10 @@ def follow_nodes(rows, leaves, roots, feature, threshold, following):
     places = np.empty(len(roots), np.int64)
     for i in range(len(rows)):
         # Read from end to end, a row is there much sooner than by jumps.
-        row[:] = rows[i]
-        places[:] = roots
+        for k in range(len(row)):
+            row[k] = rows[i, k]
+        for tree in range(len(roots)):
+            places[tree] = roots[tree]
         is_moving = True
         while is_moving:
             is_moving = False
@@ -297,7 +300,9 @@ def add_trees(features, first_test, feature, threshold, kept, first_leaf, value,
     # Loops are as long as a group, even if it has fewer columns: their length is then known when they are compiled.
     for start in range(0, n_columns, GROUP):
         stop = min(start + GROUP, n_columns)
-        near[:, : stop - start] = features[:, start:stop]
+        for k in range(n_features):
+            for i in range(stop - start):
+                near[k, i] = features[k, start + i]
         sums[:] = 0
         for tree in range(len(first_leaf)):
             for i in range(GROUP):
