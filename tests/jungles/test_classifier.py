@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier, classifier, ensemble
+from invariance.jungles import InvariantFeatures, JungleClassifier, TreeClassifier, ensemble
 from invariance.jungles.dag import leaf_probabilities
 from invariance.transformations import Custom, Gamma, IlluminationCorrections, Reflections, Rotations, Shifts
 from tests.jungles.toys import QUICK

@@ -137,7 +137,8 @@ def running_maximum(values, window_rows, window_cols, along, memory, out):
     n_out_rows, n_out_cols = out.shape[0], out.shape[1]
     flat, flat_along = values.reshape(n_rows * n_cols, q), along.reshape(n_rows * n_out_cols, q)
     flat_out = out.reshape(n_out_rows * n_out_cols, q)
+    next_col = np.int64(1)  # a constant would compile `_slide` once more
     for row in range(n_rows):
-        _slide(flat, row * n_cols, 1, window_cols, n_out_cols, memory, flat_along, row * n_out_cols, 1)
+        _slide(flat, row * n_cols, next_col, window_cols, n_out_cols, memory, flat_along, row * n_out_cols, next_col)
     for col in range(n_out_cols):
         _slide(flat_along, col, n_out_cols, window_rows, n_out_rows, memory, flat_out, col, n_out_cols)
