@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from invariance.images import encode_labels, validate_images
 from invariance.tangents import VirtualSVC
-from invariance.transformations import Brightness, Shifts
+from invariance.transformations import Brightness, Elastic, Shifts
 
 RNG = np.random.default_rng(0)
 
@@ -88,6 +88,8 @@ def test_rows_of_an_unknown_shape_are_warned_of_if_their_pixels_would_move(n_val
     rows, labels = np.random.default_rng(0).random((6, n_values)), [0, 1] * 3
     with pytest.warns(UserWarning, match=cure):
         VirtualSVC(Shifts(1)).fit(rows, labels)
+    with pytest.warns(UserWarning, match=cure):
+        VirtualSVC(Elastic(n=1)).fit(rows, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         VirtualSVC(Shifts(1), image_shape=(4, n_values // 4)).fit(rows, labels)

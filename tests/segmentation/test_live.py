@@ -645,9 +645,15 @@ def test_a_delay_longer_than_a_thread_can_wait_is_a_delay():
 
 
 def test_only_the_newest_job_is_left():
-    background, done, first = Background(), [], threading.Event()
-    background.start(lambda token: first.wait(5) and done.append(0))
-    time.sleep(0.05)
+    background, done, begun, first = Background(), [], threading.Event(), threading.Event()
+
+    def wait_and_note(token):
+        begun.set()
+        assert first.wait(5)
+        done.append(0)
+
+    background.start(wait_and_note)
+    assert begun.wait(5)
     for number in range(1, 5):
         background.start(lambda token, number=number: done.append(number), name=number)
     first.set()
@@ -660,10 +666,10 @@ def test_only_the_newest_job_is_left():
 
 
 def test_a_closed_engine_leaves_no_thread():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with started(refine=True, refine_after=0) as live:
         live.update()
-    assert threading.active_count() == before
+    assert not set(threading.enumerate()) - before
     assert live._maps.nbytes == 0
 
 

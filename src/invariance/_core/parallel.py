@@ -5,12 +5,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from threading import RLock
 from typing import Any
 
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 from threadpoolctl import ThreadpoolController
 
 from invariance._core.progress import track
@@ -113,6 +113,8 @@ def one_openmp_thread() -> Iterator[None]:
 _worker = threading.local()  # has a `pool` on the threads that `_map` started
 # Ctrl-C is heard between waits where a lock cannot be interrupted, as on Windows.
 WAIT_SECONDS = 0.5
+# Results per thread that may wait for a slow item before them, so that the other threads go on meanwhile.
+MAX_AHEAD = 16
 
 
 def iterate_jobs(
@@ -138,7 +140,9 @@ def iterate_jobs(
     result : object
     """
     total = len(items) if isinstance(items, Sized) else None
-    n_threads = 1 if total == 1 or hasattr(_worker, "pool") else effective_n_jobs(n_jobs)
+    n_threads = effective_n_jobs(n_jobs)
+    if total == 1 or hasattr(_worker, "pool"):
+        n_threads = 1
     with one_blas_thread(), closing(_map(function, items, n_threads)) as results:
         yield from track(results, label, total) if label else results
 
@@ -154,12 +158,14 @@ def _map(function: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -
         yield from map(function, items)
         return
     own, waiting = object(), deque[Future]()
-    pool = ThreadPoolExecutor(n_threads, initializer=setattr, initargs=(_worker, "pool", own))
+    pool = ThreadPoolExecutor(n_threads, initializer=_begin_thread, initargs=(own,))
     try:
         for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) == 2 * n_threads:
+            waiting.append(_submit(pool, function, item))
+            while waiting and (waiting[0].done() or len(waiting) == MAX_AHEAD * n_threads):
                 yield _result_of(waiting.popleft())
+            while len(unfinished := [future for future in waiting if not future.done()]) >= 2 * n_threads:
+                wait(unfinished, WAIT_SECONDS, FIRST_COMPLETED)
         while waiting:
             yield _result_of(waiting.popleft())
     finally:
@@ -167,10 +173,29 @@ def _map(function: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -
         pool.shutdown(wait=getattr(_worker, "pool", None) is not own, cancel_futures=True)
 
 
+def _begin_thread(pool: object) -> None:
+    """Say to which pool this thread belongs, and let joblib, in estimators of scikit-learn, start nothing further."""
+    _worker.pool = pool
+    parallel_config("threading", n_jobs=1)
+
+
+def _submit(pool: ThreadPoolExecutor, function: Callable[[Any], Any], item: Any) -> Future:
+    """Give an item to the pool; compute it here if the main thread has ended, after which pools take nothing."""
+    try:
+        return pool.submit(function, item)
+    except RuntimeError:
+        future: Future = Future()
+        future.set_result(function(item))
+        return future
+
+
 def _result_of(future: Future) -> Any:
-    while not future.done():
-        wait([future], WAIT_SECONDS)
-    return future.result()
+    try:
+        while not future.done():
+            wait([future], WAIT_SECONDS)
+        return future.result()
+    finally:
+        del future  # an error would keep it, by its traceback, and what it holds
 
 
 def map_jobs(

@@ -119,7 +119,16 @@ def _check_certificates(scheduler: str) -> None:
     """Refuse the address of an encrypted scheduler if Dask knows no certificates: its own error is a long traceback."""
     from distributed.security import Security
 
-    if scheduler.startswith("tls://") and Security().get_connection_args("client").get("ssl_context") is None:
+    if not scheduler.startswith("tls://"):
+        return
+    try:
+        has_certificates = Security().get_connection_args("client").get("ssl_context") is not None
+    except OSError as error:
+        raise ValueError(
+            f"the certificates for the Dask scheduler '{scheduler}' cannot be read: {error}. Correct their paths under "
+            f"distributed.comm.tls in Dask's configuration."
+        ) from None
+    if not has_certificates:
         raise ValueError(
             f"the Dask scheduler '{scheduler}' needs certificates. Name them under distributed.comm.tls in Dask's "
             f"configuration, or give the scheduler's tcp:// address."

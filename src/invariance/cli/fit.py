@@ -181,8 +181,8 @@ def _print(
     _print_entry("Method", f"{method.name}: {method.summary}.")
     if selection is not None:
         _print_entry("Why", selection.reason)
-    learned = f"From {n_fitted} of {n_read} images: there was no time for more." if fewer else None
-    _print_entry("Learned", learned or classifier.learned_sentence)
+    shortage = f"There was time for {n_fitted} of {n_read} images. " if fewer else ""
+    _print_entry("Learned", f"{shortage}{classifier.learned_sentence}")
     plan = classifier.plan()
     for part in plan.parts:
         entry = part.as_json()

@@ -115,7 +115,8 @@ def _drawn(values: np.ndarray, n_values: int) -> np.ndarray:
     """Draw values of an array, all of them if they are few."""
     if values.size <= n_values:
         return values.ravel()
-    return np.take(values, np.random.default_rng(0).integers(0, values.size, n_values))
+    indices = np.random.default_rng(0).integers(0, values.size, n_values)
+    return values[np.unravel_index(indices, values.shape)]
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:

@@ -74,7 +74,7 @@ def check_rows_are_meant(
     phi: Any = getattr(estimator, "transformations", None)
     if not reset or image_shape is not None or not hasattr(phi, "members"):
         return
-    if not any(hasattr(step, "homography") for member in phi.members((1, n_values)) for step in member):
+    if not any(hasattr(step, "matrix") for member in phi.members((1, n_values)) for step in member):
         return
     side = math.isqrt(n_values)
     example = f"({side}, {side})" if side > 1 and side**2 == n_values else "(height, width)"

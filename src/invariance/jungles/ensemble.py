@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -45,7 +46,6 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
     classes_: np.ndarray
     reduced_: ReducedOperators
     _grown_depth: int
-    _kept_filters: tuple[list[Dag], list[tuple[np.ndarray, ...]]]
 
     def _grow(self, X, y, sample_weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Grow the ensemble; return the images, class codes and weights it was grown on."""
@@ -214,18 +214,21 @@ class JungleEnsemble(CallbackSupportMixin, BaseEstimator):
 
     def _moved_filters(self) -> Iterable[tuple[np.ndarray, ...]]:
         """Return the filters of every jungle under all its members, kept if they are few."""
-        if hasattr(self, "_kept_filters") and self._kept_filters[0] is self.dags_:
-            return self._kept_filters[1]
+        dags, kept = _kept_filters.get(self, (None, []))
+        if dags is self.dags_:
+            return kept
         matrices = tuple(self.reduced_.matrices)
         moved = (move_filters(restrict_matrices(matrices, dag.members), dag.filters) for dag in self.dags_)
         if 8 * self.reduced_.rank * sum(len(dag.filters) * len(dag.members) for dag in self.dags_) > MAX_KEPT_BYTES:
             return moved  # one jungle at a time
-        self._kept_filters = self.dags_, list(moved)
-        return self._kept_filters[1]
+        kept = list(moved)
+        _kept_filters[self] = self.dags_, kept
+        return kept
 
-    def __getstate__(self):
-        """Leave out what can be computed again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept_filters"}
+
+# The jungles of an ensemble and their filters under all members. They are no attribute: `predict` and `transform` must
+# not change an estimator, and a saved one does not need what can be computed again.
+_kept_filters: WeakKeyDictionary[JungleEnsemble, tuple[list[Dag], list[tuple[np.ndarray, ...]]]] = WeakKeyDictionary()
 
 
 def _continue_curve(old: list[Layer], new: list[Layer]) -> list[Layer]:

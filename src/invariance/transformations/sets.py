@@ -197,15 +197,19 @@ class Product(TransformationSet):
         self.right = right
 
     def _list_members(self, image_shape):
-        outer, inner = self.left.members(image_shape), self.right.members(image_shape)
-        check_count("the number of products", len(outer) * len(inner), at_most=MAX_MEMBERS)
-        return [compose(psi, phi) for phi in outer for psi in inner]
+        return _compose_all(self.left.members(image_shape), self.right.members(image_shape))
 
     def _generators(self):
         return _join_generators(self.left, self.right)
 
     def __repr__(self, N_CHAR_MAX=700):
         return " * ".join(f"({side!r})" if isinstance(side, Union) else repr(side) for side in (self.left, self.right))
+
+
+def _compose_all(outer: Sequence[Member], inner: Sequence[Member]) -> list[Member]:
+    """Compose every outer member with every inner one, which is applied first."""
+    check_count("the number of products", len(outer) * len(inner), at_most=MAX_MEMBERS)
+    return [compose(psi, phi) for phi in outer for psi in inner]
 
 
 class Union(TransformationSet):
@@ -344,7 +348,8 @@ class Closure(TransformationSet):
         self.base = base
 
     def _list_members(self, image_shape):
-        return Product(self.base, self.base).members(image_shape)
+        members = self.base.members(image_shape)  # once: closures of closures would double the time at every level
+        return _compose_all(members, members)
 
     def _generators(self):
         return self.base._generators()

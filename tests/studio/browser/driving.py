@@ -7,7 +7,7 @@ from typing import Any
 POLL_MILLISECONDS = 30
 
 
-def wait_until(page: Any, expression: str, seconds: float = 30) -> None:
+def wait_until(page: Any, expression: str, seconds: float = 120) -> None:
     """Wait until an expression of JavaScript is true."""
     end = time.monotonic() + seconds
     while not page.evaluate(f"() => Boolean({expression})"):

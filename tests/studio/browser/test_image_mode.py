@@ -168,7 +168,7 @@ def test_train_look_at_mistakes_accept_and_export(page: Any, tmp_path: Path) -> 
     wait(page, f"Object.keys(studio.state().image_labels).length === {n_before + n_accepted}")
     page.click("#export-classifier")
     page.click("#jobs-button")
-    with page.expect_download() as download:
+    with page.expect_download(timeout=LONG) as download:
         page.locator(".job[data-kind=export-classifier] a").click(timeout=LONG)
     download.value.save_as(tmp_path / "images.inv")
 
@@ -200,8 +200,9 @@ def test_predictions_come_back_after_reloading(page: Any) -> None:
     page.route("**/jobs.js", lambda route: held.append(route))
     page.reload()
     wait_until(page, "window.studio?.state().is_loaded")  # after the events
-    (route,) = held
-    route.continue_()
+    while not held:  # the page asks for it, which a busy browser may tell us later
+        page.wait_for_timeout(30)
+    held.pop().continue_()
     page.unroute("**/jobs.js")
     show_images(page)
     page.wait_for_selector("#train-result .score-value")

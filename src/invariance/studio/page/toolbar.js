@@ -17,10 +17,14 @@ export function stepSize(app, by) {
 
 /** Undo or redo the last stroke; if it is on another page, that page is shown. */
 export async function travel(app, what) {
+  const { store } = app;
+  const isShown = (image, page) => image === store.state.image && page === store.state.page;
+  const { image: asked, page: askedPage } = store.state;
   try {
     const { image, page } = await app.socket.request(what);
-    const isElsewhere = image !== null && image !== undefined && (image !== app.store.state.image || page !== app.store.state.page);
-    if (isElsewhere) app.openPlace(image, page);
+    const isElsewhere = image !== null && image !== undefined && !isShown(image, page);
+    // Whoever has opened another page since is not called back.
+    if (isElsewhere && isShown(asked, askedPage)) app.openPlace(image, page);
   } catch (error) {
     toastError(error);
   }
