@@ -99,6 +99,19 @@ def test_nothing_of_numpy_is_called_in_place_of_a_bit_generator():
         build_model(node, {})
 
 
+def test_seeds_are_of_the_usual_size():
+    """The time that numpy takes for a seed grows with the square of its pool."""
+    payload = skops.io.dumps(np.random.Generator(np.random.PCG64(np.random.SeedSequence(1, pool_size=8))))
+    with pytest.raises(ValueError, match="the seed of a random generator is none"):
+        build_model(*read_payload(payload, "model", lambda nodes: None))
+
+
+@pytest.mark.parametrize("key", [2**61 - 1, -(2**61) + 1])
+def test_keys_of_one_hash_are_refused(key):
+    with pytest.raises(ValueError, match="a key of a dict is too large"):
+        build_model(*read_payload(skops.io.dumps({key: 1}), "model", lambda nodes: None))
+
+
 def test_reading_a_model_does_not_import_skops(tmp_path):
     from invariance.models import save
 

@@ -97,6 +97,93 @@ def test_every_limit_is_kept(limit, value, reason, path, monkeypatch):
     assert reason in refusal(path)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("member", [_container.METADATA, _container.PAYLOAD])
+def test_members_are_packed_as_save_packs_them(member, method, path):
+    """These methods unpack all of a member at once, however little it declares."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content, method if name == member else zipfile.ZIP_DEFLATED)
+    assert f"packed by method {method}" in refusal(path)
+
+
+def list_node(number, *items):
+    return {"__loader__": "ListNode", "__module__": "builtins", "__class__": "list", "content": items, "__id__": number}
+
+
+def test_objects_in_many_places_count_in_each_of_them(path):
+    """Thirty lists, each with the one before twice, are a thousand million lists to whoever walks through them."""
+    opened, known = Opened(path), list_node(1)
+    for number in range(2, 32):
+        known = list_node(number, known, {**list_node(number - 1), "content": []})
+    opened.schema["content"]["content"]["copy"] = known
+    opened.write(path)
+    assert "stand for more than" in refusal(path)
+
+
+def number_node(opened, **changes):
+    """A number, stored as an array of its own."""
+    opened.members["more.npy"] = npy(np.ones(3))
+    return {"__loader__": "NdArrayNode", "__module__": "numpy", "__class__": "float32", "type": "numpy",
+            "file": "more.npy", "__id__": 5, **changes}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, "a number is an array of shape"),
+        ({"__id__": None}, "has no number"),
+        ({"__id__": 2**61 - 1}, "the number of an object is none"),
+        ({"__id__": "5"}, "the number of an object is none"),
+        ({"__id__": True}, "the number of an object is none"),
+    ],
+)
+def test_numbers_are_built_once_and_are_numbers(changes, reason, path):
+    opened = Opened(path)
+    opened.schema["content"]["content"]["copy"] = number_node(opened, **changes)
+    opened.write(path)
+    assert reason in refusal(path)
+
+
+@pytest.mark.parametrize("text", ["\n[1, [2]]", "\t{}", " 1", "[]"])
+def test_texts_are_no_lists_in_disguise(text, path):
+    opened = Opened(path)
+    opened.schema["content"]["content"]["copy"] = text_node(text)
+    opened.write(path)
+    assert "a number or text is none" in refusal(path)
+
+
+@pytest.mark.parametrize("name", ["__sklearn_is_fitted__", "_sklearn_output_config"])
+def test_attributes_do_not_decide_how_a_model_is_used(name, path):
+    opened = Opened(path)
+    attributes = opened.schema["content"]
+    attributes["content"][name] = text_node("5")
+    attributes["key_types"]["content"].append(attributes["key_types"]["content"][0])
+    opened.write(path)
+    assert name in refusal(path)
+
+
+def test_keys_are_made_as_they_were_checked(path):
+    """The list of the types of keys is no object of its own, which another node could stand for."""
+    opened = Opened(path)
+    attributes = opened.schema["content"]
+    known = next(node for node in opened.nodes() if node["__loader__"] == "JsonNode" and "__id__" in node)
+    attributes["key_types"]["__id__"] = known["__id__"]
+    opened.write(path)
+    assert load(path).scale_.tolist() == StandardScaler().fit(np.eye(3)).scale_.tolist()
+
+
+def test_refusals_are_short_whatever_a_file_says(path):
+    for name in ("x" * 10_000, "a\nb\x1b[2J"):
+        opened = Opened(path)
+        opened.schema["content"]["content"]["copy"] = {**text_node("5"), "__class__": name}
+        opened.write(path)
+        assert len(refusal(path)) < 1000
+        assert "\x1b" not in refusal(path)
+
+
 def test_directories_are_counted_before_they_are_read(path, monkeypatch):
     monkeypatch.setattr(_container, "MAX_ENTRIES", 3)
     for read in (load, describe):
@@ -138,6 +225,8 @@ def npy(array):
         b"",
         b"PK\x05\x06" + bytes(18),
         b"\x93NUMPY\x01\x00",
+        b"\x93NUMPY\x01\x00\x28\x23" + b"-" * 9000,
+        b"\x93NUMPY\x01\x00\x0a\x00{'shape':(\n",
         npy(np.zeros(3))[:-1],
         npy(np.zeros(3)) + b"1",
         npy(np.zeros(3)).replace(b"(3,)", b"(-3,)"),

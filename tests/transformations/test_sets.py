@@ -219,3 +219,18 @@ def test_a_set_is_split_into_the_factor_that_normalizes_and_the_others():
     assert factor is light
     assert repr(others) == "Rotations(n=4) * Shifts()"
     assert repr(split_normalizing(light)[1]) == "Identity()"
+
+
+def test_a_closure_of_closures_lists_its_base_once():
+    class Counted(Identity):
+        n_listed = 0
+
+        def _list_members(self, image_shape):
+            Counted.n_listed += 1
+            return []
+
+    phi = Counted()
+    for _ in range(20):
+        phi = phi.closure()
+    phi.members((8, 8))
+    assert Counted.n_listed == 1

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from invariance.models._payload import MAX_NODES
+
 Node = Mapping[str, Any]
+
+
+# What a generator of numpy is seeded with.
+SEEDS = {"entropy", "spawn_key", "pool_size", "n_children_spawned"}
+POOL_SIZE = 4  # numpy's own; the time that a seed takes grows with its square
+MAX_KEY = 2**53  # of dicts; larger ones can be chosen so that all have one hash
 
 
 class Builder:
@@ -21,15 +29,26 @@ class Builder:
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.arrays = arrays
         self._built: dict[int, Any] = {}
+        # An object in two places counts twice: whoever walks through a model meets it twice.
+        self._sizes: dict[int, int] = {}
+        self._n_met = 0
 
     def build(self, node: Node) -> Any:
         """Return the object of a node."""
-        number = node.get("__id__")
-        if number is None:
-            return LOADERS[node["__loader__"]](self, node)
-        if number not in self._built:
-            self._built[number] = LOADERS[node["__loader__"]](self, node)
-        return self._built[number]
+        number, n_before = node.get("__id__"), self._n_met
+        if number in self._built:
+            self._meet(self._sizes[number])
+            return self._built[number]
+        self._meet(1)
+        built = LOADERS[node["__loader__"]](self, node)
+        if number is not None:
+            self._built[number], self._sizes[number] = built, self._n_met - n_before
+        return built
+
+    def _meet(self, n_objects: int) -> None:
+        self._n_met += n_objects
+        if self._n_met > MAX_NODES:
+            raise ValueError(f"its objects stand for more than {MAX_NODES}, the limit for a model")
 
     def build_all(self, nodes: list[Node]) -> list[Any]:
         """Return the objects of nodes."""
@@ -61,7 +80,11 @@ def _named(node: Node) -> Any:
 def _build_array(builder: Builder, node: Node) -> Any:
     array = builder.arrays[node["file"]]
     kind = _named(node)
-    return array if kind is np.ndarray else kind(array)
+    if kind is np.ndarray:
+        return array
+    if array.ndim:
+        raise ValueError(f"a number is an array of shape {array.shape}")
+    return kind(array)
 
 
 def _build_items(builder: Builder, node: Node) -> Any:
@@ -74,9 +97,23 @@ def _build_tuple(builder: Builder, node: Node) -> tuple:
 
 
 def _build_dict(builder: Builder, node: Node) -> Any:
-    kinds, content = builder.build(node["key_types"]), node["content"]
-    pairs = zip(kinds, content.items(), strict=True)
-    return _named(node)({kind(key): builder.build(value) for kind, (key, value) in pairs})
+    kinds = [_named(kind) for kind in node["key_types"]["content"]]  # as they were checked
+    pairs = zip(kinds, node["content"].items(), strict=True)
+    return _named(node)({_build_key(kind, key): builder.build(value) for kind, (key, value) in pairs})
+
+
+def _build_key(kind: Callable[[str], Any], text: str) -> Any:
+    key = kind(text)
+    if not isinstance(key, str) and abs(key) > MAX_KEY:
+        raise ValueError("a key of a dict is too large")
+    return key
+
+
+def _build_plain(builder: Builder, node: Node) -> Any:
+    value = json.loads(node["content"])
+    if not (value is None or isinstance(value, bool | int | float | str)):
+        raise ValueError("a number or text is none")
+    return value
 
 
 def _build_object(builder: Builder, node: Node) -> Any:
@@ -112,7 +149,10 @@ def _build_generator(builder: Builder, node: Node) -> np.random.Generator:
     kind = getattr(np.random, state["bit_generator"])
     if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
         raise ValueError(f"{state['bit_generator']!r} is no bit generator")
-    bits = kind(np.random.SeedSequence(**builder.build(node["content"]["seed_seq"])))
+    seeds = builder.build(node["content"]["seed_seq"])
+    if not isinstance(seeds, dict) or seeds.keys() - SEEDS or seeds.get("pool_size", POOL_SIZE) != POOL_SIZE:
+        raise ValueError("the seed of a random generator is none")
+    bits = kind(np.random.SeedSequence(**seeds))
     bits.state = state
     return np.random.Generator(bits)
 
@@ -121,7 +161,7 @@ LOADERS: Mapping[str, Callable[[Builder, Node], Any]] = {
     "ConstructorFromReduceNode": _build_by_call,
     "DictNode": _build_dict,
     "FunctionNode": lambda builder, node: _named(node),
-    "JsonNode": lambda builder, node: json.loads(node["content"]),
+    "JsonNode": _build_plain,
     "ListNode": _build_items,
     "LossNode": _build_loss,
     "NdArrayNode": _build_array,

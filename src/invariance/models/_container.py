@@ -4,17 +4,18 @@ import hashlib
 import json
 import os
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
+from invariance._core.escaping import in_one_line
 from invariance._core.files import atomic_path
 
 FORMAT = 1  # a higher one was written by a later version of the library, and is refused
 CURE = "Copy the file again, or train the model again."
 DESCRIPTION = ("library", "method", "type", "sha256")  # keys of every description
-# Errors raised on reading a damaged zip; OSError where it states an offset outside the file.
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+# How members may be packed. Others unpack more than is asked for at once, whatever a member declares.
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+MAX_REASON = 300  # characters of an error that a file, which may hold anything, gives the reason of
 METADATA, PAYLOAD = "invariance.json", "model.skops"
 MAX_METADATA_BYTES = 2**22  # a class name per class and 500 characters per parameter need far less
 MAX_MODEL_BYTES = 2**32  # once unpacked; a small file that unpacks to more is an attack or a mistake
@@ -24,6 +25,17 @@ ENTRY = b"PK\x01\x02"  # with which an entry of the directory of a zip begins
 
 class ModelError(ValueError):
     """A model that cannot be saved or loaded; the message names the file and the reason."""
+
+
+def reason_of(error: Exception) -> str:
+    """The first line of what an error says, in few characters, none of which controls a terminal."""
+    first = (str(error).strip().splitlines() or [""])[0].strip("'\"") or type(error).__name__
+    return in_one_line(shorten(first))
+
+
+def shorten(text: str) -> str:
+    """Cut a text that a file has chosen."""
+    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}..."
 
 
 def write_container(path: str | os.PathLike, metadata: dict[str, Any], payload: bytes) -> None:
@@ -58,9 +70,13 @@ def read_member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     Raises
     ------
     ValueError
-        If it declares more than `limit` bytes; what is damaged raises one of `DAMAGE`, what is absent a KeyError.
+        If it declares more than `limit` bytes, or is packed in an unusual way; what is absent raises a KeyError, what
+        is damaged any error.
     """
-    size = archive.getinfo(name).file_size
+    info = archive.getinfo(name)
+    size = info.file_size
+    if info.compress_type not in PACKINGS:
+        raise ValueError(f"{name} is packed by method {info.compress_type}, which no model uses")
     if size > limit:
         raise ValueError(f"it declares {size} bytes of {name}, but {limit} are the limit")
     with archive.open(name) as member:
@@ -82,10 +98,10 @@ def _open(path: str | os.PathLike) -> zipfile.ZipFile:
         if _count_entries(path) > MAX_ENTRIES:
             raise ValueError(f"its archives have more than {MAX_ENTRIES} members, the limit for a model")
         return zipfile.ZipFile(path)
-    except PermissionError:
+    except (PermissionError, MemoryError):
         raise
-    except DAMAGE as error:
-        raise ModelError(f"'{path}' is not a model file, or it was cut off ({error}). {CURE}") from error
+    except Exception as error:  # a damaged zip raises anything
+        raise ModelError(f"'{path}' is not a model file, or it was cut off ({reason_of(error)}). {CURE}") from error
 
 
 def _count_entries(path: Path) -> int:
@@ -103,8 +119,10 @@ def _read(archive: zipfile.ZipFile, name: str, limit: int, path: str | os.PathLi
         return read_member(archive, name, limit)
     except KeyError as error:
         raise ModelError(f"'{path}' is not a model file, or it was cut off (it has no {name}). {CURE}") from error
-    except DAMAGE as error:
-        raise ModelError(f"'{path}' is damaged: {name} cannot be read ({error}). {CURE}") from error
+    except (PermissionError, MemoryError):
+        raise
+    except Exception as error:  # a damaged zip raises anything
+        raise ModelError(f"'{path}' is damaged: {name} cannot be read ({reason_of(error)}). {CURE}") from error
 
 
 def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str, Any]:
@@ -117,7 +135,7 @@ def _metadata_of(archive: zipfile.ZipFile, path: str | os.PathLike) -> dict[str,
         raise ModelError(f"'{path}' is damaged: its {METADATA} does not describe a model. {CURE}") from error
     if version > FORMAT:
         raise ModelError(
-            f"'{path}' has format {version}, saved by invariance {metadata.get('library')}; "
+            f"'{path}' has format {version}, saved by invariance {in_one_line(shorten(str(metadata.get('library'))))}; "
             f"this version reads up to format {FORMAT}. Upgrade invariance."
         )
     missing = [key for key in DESCRIPTION if key not in metadata]

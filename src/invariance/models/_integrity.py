@@ -10,6 +10,10 @@ from sklearn.base import BaseEstimator
 
 from invariance.models._foreign import check_foreign
 
+OUTPUT_FORMAT = (
+    "_sklearn_output_config"  # of scikit-learn's transformers: tables of pandas or polars in place of arrays
+)
+
 
 def check_contents(model: Any) -> None:
     """Raise ValueError if a part of the model is not what its predictions, compiled ones above all, rely on.
@@ -52,6 +56,8 @@ def _check_names(part: Any) -> None:
     for name in vars(part):
         if name not in (stored or ()):
             raise ValueError(f"an attribute of a {kind.__name__} is {name}, which is never stored")
+        if name.startswith("__") or (name == OUTPUT_FORMAT and getattr(part, name) != {"transform": "default"}):
+            raise ValueError(f"an attribute of a {kind.__name__} is {name}, which decides how it is used")
     for name in vars(part):
         of_class = inspect.getattr_static(kind, name, None)
         if inspect.isroutine(of_class) or isinstance(of_class, property | classmethod | staticmethod):

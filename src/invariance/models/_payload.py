@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from invariance.models._container import CURE, DAMAGE, ENTRY, MAX_MODEL_BYTES, ModelError, read_member
+from invariance.models._container import CURE, ENTRY, MAX_MODEL_BYTES, ModelError, read_member, reason_of
 
 SCHEMA = "schema.json"
 # The largest models of the library, one-against-one machines of a hundred classes, need half as much of these.
 MAX_MEMBERS = 2**16
 MAX_NODES = 2**18
+MAX_NUMBER = 2**60  # of an object: its address when it was saved
 MAX_SCHEMA_BYTES = 2**25
 MAX_SCHEMA_VALUES = 2**22  # values of the schema, which are counted before any is built
 MAX_PER_NODE = 4  # dicts and lists per node, itself included: its attributes, its items, its arguments
@@ -76,11 +77,10 @@ def read_payload(
             _check_files(nodes, names)
             arrays = {name: _read_array(read_member(archive, name, MAX_MODEL_BYTES), name) for name in sorted(names)}
             return Payload(schema, arrays)
-    except ModelError:
+    except (ModelError, MemoryError):
         raise
-    except (*DAMAGE, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = str(error).strip("'\"") or type(error).__name__
-        raise ModelError(f"'{path}' does not hold a model that can be unpacked: {reason}. {CURE}") from error
+    except Exception as error:  # a file may hold anything, so reading it may raise anything
+        raise ModelError(f"'{path}' does not hold a model that can be unpacked: {reason_of(error)}. {CURE}") from error
 
 
 def _check_members(archive: zipfile.ZipFile) -> set[str]:
@@ -109,17 +109,28 @@ def _read_schema(text: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     for value in _containers(schema):
         # What could be taken for a node.
         if isinstance(value, dict) and ("__loader__" in value or "__class__" in value):
+            _check_number(value.get("__id__"))
             nodes.append(value)
         if len(nodes) > MAX_NODES:
             raise ValueError(f"its schema has more than {MAX_NODES} nodes, the limit for a model")
     return schema, nodes
 
 
+def _check_number(number: Any) -> None:
+    """Check the number of an object, which is found by it; larger ones can be chosen so that all have one hash."""
+    if number is not None and not (type(number) is int and 0 <= number < MAX_NUMBER):
+        raise ValueError("the number of an object is none")
+
+
 def _check_files(nodes: list[dict[str, Any]], names: set[str]) -> None:
     """Check that every array is read by one object, which many nodes may stand for, and that all are there."""
-    owners: dict[str, Any] = {}
+    owners: dict[str, int] = {}
     for node in nodes:
-        if "file" in node and owners.setdefault(node["file"], node["__id__"]) != node["__id__"]:
+        if "file" not in node:
+            continue
+        if node["__id__"] is None:
+            raise ValueError(f"the array {node['file']!r} has no number, so that it would be built again and again")
+        if owners.setdefault(node["file"], node["__id__"]) != node["__id__"]:
             raise ValueError(f"two objects of its schema read the member {node['file']!r}")
     if owners.keys() != names:
         raise ValueError("its members are not those that its schema names")
@@ -146,7 +157,10 @@ def _read_array(content: bytes, name: str) -> np.ndarray:
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"its array {name!r} is of an unknown version")
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    try:
+        shape, _, dtype = read(file)
+    except Exception as error:  # a header is parsed as Python; a nested one runs out of the parser's memory
+        raise ValueError(f"the header of its array {name!r} cannot be read ({reason_of(error)})") from error
     if dtype.hasobject:
         raise ValueError(f"its array {name!r} holds objects")
     size = math.prod(shape)

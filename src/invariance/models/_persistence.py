@@ -13,14 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from invariance._core.escaping import in_one_line
 from invariance._version import __version__
 from invariance.models._building import build_model
-from invariance.models._container import ModelError, read_container, read_metadata, write_container
+from invariance.models._container import (
+    ModelError,
+    read_container,
+    read_metadata,
+    reason_of,
+    shorten,
+    write_container,
+)
 from invariance.models._integrity import check_contents
 from invariance.models._payload import read_payload
 from invariance.models._texts import store_texts
 from invariance.models._trusted import check_nodes, refused_names
 
+MAX_NAMED = 5  # names of refused types in an error
 MAX_REPR = 500  # characters of a parameter in the description, which is for people
 TRAINED_ON = ("n_features_in_", "image_shape_", "n_images_", "n_samples_seen_", "n_samples_fit_")
 
@@ -56,7 +65,7 @@ def save(model: Any, path: str | os.PathLike, trusted: Collection[Any] = ()) -> 
     try:
         payload = store_texts(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=1))
     except Exception as error:  # whatever a foreign object raises when asked for its state
-        raise ModelError(f"cannot save to '{path}': {_first_line(error)}") from error
+        raise ModelError(f"cannot save to '{path}': {reason_of(error)}") from error
     _unpack(payload, path, trusted, doing="save to")
     write_container(path, _describe_model(model), payload)
     return path
@@ -116,8 +125,10 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
     def check(nodes: list[dict[str, Any]]) -> None:
         refused = refused_names(nodes, trusted)
         if refused:
+            names = in_one_line(shorten(", ".join(refused[:MAX_NAMED])))
+            others = f" and {len(refused) - MAX_NAMED} others" if len(refused) > MAX_NAMED else ""
             raise ModelError(
-                f"cannot {doing} '{path}': it contains {', '.join(refused)}: not on the list of trusted types. If you "
+                f"cannot {doing} '{path}': it contains {names}{others}: not on the list of trusted types. If you "
                 f"know them to be safe, name them in trusted=[...]. Lambdas and local functions cannot be stored; of a "
                 f"search such as GridSearchCV, save the best_estimator_."
             )
@@ -128,9 +139,9 @@ def _unpack(payload: bytes, path, trusted: Collection[Any], doing: str, library:
         model = build_model(schema, arrays)
         check_contents(model)
     except Exception as error:  # a file may hold anything, so building from it may raise anything
-        reason = _first_line(error)
+        reason = reason_of(error)
         if library not in (None, __version__):
-            reason += f"; saved by invariance {library}, this is {__version__}"
+            reason += f"; saved by invariance {in_one_line(shorten(str(library)))}, this is {__version__}"
         raise ModelError(f"cannot {doing} '{path}': its contents do not make a model ({reason}).") from error
     return model
 
@@ -155,7 +166,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)[:MAX_REPR]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -89,6 +89,7 @@ LOADERS_OF_CALLER = frozenset({
     "ObjectNode", "ConstructorFromReduceNode", "TupleNode", "ListNode", "DictNode", "SetNode", "TypeNode",
     "FunctionNode",
 })  # fmt: skip
+PLAIN = set('"-0123456789tfnNI')  # with which a text, a number, true, false, null, NaN or Infinity begins in JSON
 PROTOCOL = 2  # of skops; its older ones have other loaders under the same names
 
 
@@ -116,7 +117,7 @@ def check_nodes(nodes: Sequence[dict[str, Any]]) -> None:
         loader, content = node["__loader__"], node.get("content")
         if node.get("protocol", PROTOCOL) < PROTOCOL:
             raise ValueError(f"protocol {node['protocol']} of skops is too old; train the model again")
-        if loader == "JsonNode" and not (isinstance(content, str) and content[:1] not in ("", "[", "{", " ")):
+        if loader == "JsonNode" and not (isinstance(content, str) and content[:1] in PLAIN):
             raise ValueError("a number or text is none")
         if loader == "NdArrayNode" and node.get("type") != "numpy":
             raise ValueError("an array holds objects, which no model needs; texts are stored as arrays of texts")
