@@ -1,5 +1,6 @@
 """The race of methods, with a made-up clock and trials: what is tried, what wins, and when it must end."""
 
+import sys
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from invariance.methods import (
     Stage,
     Step,
     get_method,
+    kept_trials,
     limits,
     method_names,
     race_methods,
@@ -413,6 +415,15 @@ def test_a_larger_budget_goes_on_where_the_first_race_ended(kept):
     more, tried, _ = race_again(kept, *task(1000), budget=300)
     assert first.n_trials >= more.n_found > first.n_trials // 2
     assert len(tried) == more.n_trials - more.n_found > 0
+
+
+def test_trials_are_kept_where_only_the_weights_of_a_network_are_installed(kept, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.setattr(kept_trials, "missing_packages", lambda: ("onnx",))
+    images, labels = task(60)
+    tradeoff = ImageClassifier("tradeoff", random_state=0)
+    trials = kept_trials.KeptTrials(images, labels)
+    assert trials.find_trial(tradeoff, (np.arange(40), np.arange(40, 60))) is None
 
 
 def another_image(images, labels):

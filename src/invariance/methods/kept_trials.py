@@ -17,6 +17,7 @@ import numpy as np
 
 from invariance._core.keeping import key_of, shared_store
 from invariance.encoders import OnnxEncoder, default_encoder
+from invariance.encoders.finding import missing_packages
 from invariance.images import encode_labels
 from invariance.methods.classifier import ImageClassifier
 from invariance.methods.registry import get_method, get_methods
@@ -119,6 +120,8 @@ class KeptTrials:
     @cached_property
     def _network(self) -> tuple[str, ...] | None:
         """The settings of the pretrained network and the checksum of its file; None if it cannot be used."""
+        if missing_packages():
+            return None
         chosen = default_encoder() if self._encoder is None else self._encoder
         settings = chosen.get_params(deep=False)
         try:
