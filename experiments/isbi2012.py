@@ -16,9 +16,6 @@ from experiments.pixel_runs import FOREST, UNET, Predict, Run, judge, timed
 from invariance.datasets import Dataset
 from invariance.segmentation import JungleSegmenter
 
-# 1 - F in % of the challenge's forest and of one jungle; on other sections, which the paper does not name.
-PAPER = {FOREST: 7.9, "jungles, no context": 6.0}
-
 
 class Plan(NamedTuple):
     """What is run: which sections are labelled, which are tested on, and how long the U-Net trains."""
@@ -47,7 +44,7 @@ def train_forest(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int
     return PixelForest(seed).fit(list(images), list(masks), n_pixels).predict_proba
 
 
-def train_jungles(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int, **settings) -> Predict:
+def train_segmenter(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int, **settings) -> Predict:
     """A `JungleSegmenter` with some settings other than its own."""
     model = JungleSegmenter(max_pixels=n_pixels, unlabelled=UNLABELLED, n_jobs=2, random_state=seed, **settings)
     model.fit(images, masks)
@@ -56,15 +53,15 @@ def train_jungles(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: in
 
 def train_thoroughly(images: np.ndarray, masks: np.ndarray, n_pixels: int, seed: int) -> Predict:
     """More rounds, pixels and trees, for those who can wait."""
-    return train_jungles(images, masks, 3 * n_pixels, seed, n_rounds=3, n_trees=300)
+    return train_segmenter(images, masks, 3 * n_pixels, seed, n_rounds=3, n_trees=300)
 
 
 Methods = Mapping[str, Callable[..., Predict]]
 METHODS: Methods = {
     FOREST: train_forest,
-    "jungles, no context": partial(train_jungles, n_rounds=1),
-    "jungles": train_jungles,
-    "jungles, thorough": train_thoroughly,
+    "segmenter, no context": partial(train_segmenter, n_rounds=1),
+    "segmenter": train_segmenter,
+    "segmenter, thorough": train_thoroughly,
 }
 
 
@@ -133,7 +130,7 @@ def load_unet() -> Callable:
 def warm_up(data: Dataset) -> None:
     """Fit and predict once on little data, so that no method's seconds include compilation."""
     corner, truth = data.images[:1, :96, :96], np.asarray(data.masks)[:1, :96, :96].astype(np.int8)
-    for train in (train_forest, train_jungles):
+    for train in (train_forest, train_segmenter):
         train(corner, truth, 1000, 0)(corner[0])
 
 

@@ -76,7 +76,7 @@ def _discs(n: int) -> Quotation:
     )
 
 
-def _sections(result: str, n: str, score: str, ours: tuple[str, ...] = ("jungles",)) -> Quotation:
+def _sections(result: str, n: str, score: str, ours: tuple[str, ...] = ("segmenter",)) -> Quotation:
     task = f"every pixel of membrane sections from {n} (ISBI 2012), {score}"
     headline = f"pixels: membranes from {n}, 1 - F" if n == "1 labelled section" else ""
     return Quotation(task, result, f"{n}, {score} in %", ours, PIXEL_FOREST, headline=headline)
@@ -156,7 +156,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
     ),
     "segmentation": (
         *(
-            _sections("isbi_sections", "18 labelled sections", score, ("jungles", "jungles, no context"))
+            _sections("isbi_sections", "18 labelled sections", score, ("segmenter", "segmenter, no context"))
             for score in ("1 - F", "V_rand")
         ),
         _sections("isbi_few", "1 labelled section", "1 - F"),

@@ -50,17 +50,17 @@ def isbi_patches(runs: int, seed: int, is_quick: bool) -> Found:
 
 def isbi_sections(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes, every pixel, from 18 labelled sections."""
-    return _isbi("sections", runs, seed, is_quick, ("pixel forest", "jungles, no context", "jungles"))
+    return _isbi("sections", runs, seed, is_quick, ("pixel forest", "segmenter, no context", "segmenter"))
 
 
 def isbi_few(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes, every pixel, from one and three labelled sections."""
-    return _isbi("few", runs, seed, is_quick, ("pixel forest", "jungles"))
+    return _isbi("few", runs, seed, is_quick, ("pixel forest", "segmenter"))
 
 
 def isbi_unet(runs: int, seed: int, is_quick: bool) -> Found:
     """Membranes, every pixel, from 18 labelled sections, against a U-Net at several moments of its training."""
-    names = ("pixel forest", "jungles, no context", "jungles", "jungles, thorough")
+    names = ("pixel forest", "segmenter, no context", "segmenter", "segmenter, thorough")
     found = _isbi("sections", runs, seed, is_quick, names, unet=True)
     errors = found.tables[0]
     unet = {float(row.method.split()[1]): row.figures for row in errors.outcomes if row.method.startswith("U-Net")}
@@ -103,7 +103,7 @@ def _isbi(part: str, runs: int, seed: int, is_quick: bool, methods: Sequence[str
                 Outcome(
                     method,
                     np.array([getattr(run, field) for run in found]) * (1 if field == "error" else 100),
-                    isbi2012.PAPER.get(method) if part == "sections" and field == "error" else None,
+                    None,
                     float(np.mean([run.training_seconds for run in found])),
                 )
                 for method, found in by_method.items()

@@ -17,7 +17,6 @@ FIGURES = {
     # [Laptev15], the tables of sec. 4.1 and 4.2.
     "yale_faces": {"error in %": {"TICT": 18.4, "TICJ, no transformations": 16.0, "TICJ": 12.9}},
     "isbi_patches": {"1 - F in %": {"random forest, basic features": 7.9, "TICT": 6.7, "TICJ": 6.0}},
-    "isbi_sections": {"18 labelled sections, 1 - F in %": {"pixel forest": 7.9, "jungles, no context": 6.0}},
     # [Moosmann06], sec. 4: B vs. N, and the horses.
     "graz02": {f"bikes or background, {ACCURACY}": {"forest, 5 trees, binary": 84.4}},
     "pascal_2005": {ACCURACY: {"motorbikes": 95.8, "bicycles": 90.1, "people": 94.0, "cars": 96.0}},

@@ -18,7 +18,7 @@ TINY = isbi2012.Plan(
 )
 FAST = {
     FOREST: isbi2012.train_forest,
-    "jungles": partial(isbi2012.train_jungles, n_rounds=1, n_trees=30, max_depth=2, n_pseudo_labels=0),
+    "segmenter": partial(isbi2012.train_segmenter, n_rounds=1, n_trees=30, max_depth=2, n_pseudo_labels=0),
 }
 
 
@@ -96,12 +96,12 @@ def test_the_experiment_with_the_unet_has_a_row_and_a_place_per_moment(data, les
     monkeypatch.setattr(isbi2012, "warm_up", lambda data: None)
     found = reproductions.isbi_unet(2, 0, True)
     rows = {row.method: row.figures for row in found.tables[0].outcomes}
-    assert list(rows) == [FOREST, "jungles, no context", "U-Net, 1 s", "U-Net, 2 s"]
+    assert list(rows) == [FOREST, "segmenter, no context", "U-Net, 1 s", "U-Net, 2 s"]
     assert all(len(figures) == 2 for figures in rows.values())
     unet, *others = found.plots[0].curves
     assert unet.places == (1, 2)
     assert np.array_equal(unet.rates[:, 1], rows["U-Net, 2 s"])
-    assert [curve.method for curve in others] == [FOREST, "jungles, no context"]
+    assert [curve.method for curve in others] == [FOREST, "segmenter, no context"]
 
 
 @needs_data

@@ -1,10 +1,11 @@
-"""Laws of every public estimator that fits: values that are not finite are refused by name."""
+"""Laws of every public estimator that fits: values that are not finite, or no transformations, are refused by name."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from tests.laws.catalogue import IMAGE_ESTIMATORS, name_of
+from invariance.transformations import Shifts
+from tests.laws.catalogue import IMAGE_ESTIMATORS, is_kernel, name_of
 from tests.laws.test_models import answer
 
 FIT_LOOKS_AT_NOTHING = {"GradientGrid", "GradientPyramid", "OnnxEncoder"}
@@ -37,3 +38,18 @@ def test_a_value_that_is_not_finite_is_refused_after_fitting_too(estimator, valu
     for X in spoiled(task[0], value):
         with pytest.raises(ValueError, match=r"(?i)nan|inf"):
             answer(model, X)
+
+
+@pytest.mark.parametrize("phi", ["rotations:4", [Shifts(1)], Shifts], ids=["text", "list", "class"])
+@pytest.mark.parametrize(
+    "estimator", [e for e in IMAGE_ESTIMATORS if "transformations" in e._get_param_names()], ids=name_of
+)
+def test_what_is_no_set_of_transformations_is_named(estimator, phi, task):
+    estimator = clone(estimator).set_params(transformations=phi)
+    with pytest.raises(ValueError, match="transformations must be a set such as"):
+        use(estimator.fit(*task), task)
+
+
+def use(fitted, task):
+    """Compute kernels, whose `fit` may look at nothing."""
+    return fitted(task[0]) if is_kernel(type(fitted)) else fitted

@@ -154,7 +154,7 @@ def test_wrong_methods_and_labels_are_refused(method, labels, message):
 
 
 def test_a_text_in_place_of_transformations_is_refused_with_a_cure(mixed):
-    with pytest.raises(ValueError, match="got 'rotations:4'. transformations.parse_transformations reads texts"):
+    with pytest.raises(ValueError, match="got 'rotations:4'. .*parsing.parse_transformations reads texts"):
         ImageClassifier("tangent", "rotations:4").fit(*mixed[:2])
 
 

@@ -30,6 +30,7 @@ from invariance.images.validation import is_one_image
 from invariance.transformations import TransformationSet
 from invariance.transformations.copies import Orbit, Orbits
 from invariance.transformations.photometric import normalize_intensities
+from invariance.transformations.sets import check_set
 
 NORMALIZATIONS = ("sqrt", "sum", "binary", "information")
 # Vectors that `fit_transform` keeps in memory, so that they are computed only once.
@@ -263,6 +264,7 @@ class BagOfFeatures(TransformerMixin, BaseEstimator):
 
     def _sample_vectors(self, images, masks, seeds, room: int) -> tuple[np.ndarray, list[np.ndarray], Kept]:
         """Vectors (n, n_values) to learn from, which of them are on an object, and all vectors of some images."""
+        check_set("transformations", self.transformations)
         self.in_colour_ = False
         sample = self._sample_once(images, masks, seeds, room)
         if sample is None:

@@ -28,7 +28,7 @@ from invariance.encoders.networks import (
 from invariance.images import read_image
 from invariance.transformations.copies import Orbits
 from invariance.transformations.photometric import normalize_intensities
-from invariance.transformations.sets import TransformationSet
+from invariance.transformations.sets import TransformationSet, check_set
 
 POOLINGS = ("mean", "max")
 USUAL_SIZE = 224  # pixels per side, where a network takes any
@@ -120,6 +120,7 @@ class OnnxEncoder(TransformerMixin, BaseEstimator):
         -------
         self : OnnxEncoder
         """
+        check_set("transformations", self.transformations)
         for name in {"fingerprint_", "content_"} & vars(self).keys():
             delattr(self, name)
         found = self._find()

@@ -26,6 +26,7 @@ def check_contents(model: Any) -> None:
         kind = type(part)
         if isinstance(part, BaseEstimator):
             _check_parameters(part)
+            _check_use(part)
         if hasattr(part, "__dict__"):
             _check_names(part)
         if hasattr(kind, "check_loaded"):
@@ -46,6 +47,13 @@ def _check_parameters(estimator: BaseEstimator) -> None:
         )
 
 
+def _check_use(estimator: BaseEstimator) -> None:
+    """No attribute decides how scikit-learn uses an estimator, such as `__sklearn_is_fitted__`."""
+    for name, value in vars(estimator).items():
+        if name.startswith("__") or (name == OUTPUT_FORMAT and value != {"transform": "default"}):
+            raise ValueError(f"an attribute of a {type(estimator).__name__} is {name}, which decides how it is used")
+
+
 def _check_names(part: Any) -> None:
     """No attribute of a file takes the place of a method or property, or of what a class keeps but does not store.
 
@@ -56,8 +64,6 @@ def _check_names(part: Any) -> None:
     for name in vars(part):
         if name not in (stored or ()):
             raise ValueError(f"an attribute of a {kind.__name__} is {name}, which is never stored")
-        if name.startswith("__") or (name == OUTPUT_FORMAT and getattr(part, name) != {"transform": "default"}):
-            raise ValueError(f"an attribute of a {kind.__name__} is {name}, which decides how it is used")
     for name in vars(part):
         of_class = inspect.getattr_static(kind, name, None)
         if inspect.isroutine(of_class) or isinstance(of_class, property | classmethod | staticmethod):

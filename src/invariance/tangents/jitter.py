@@ -9,7 +9,7 @@ from invariance.tangents.distance import TangentDistance
 from invariance.tangents.gaussian import DistanceKernel
 from invariance.tangents.points import Points, as_images
 from invariance.transformations import Identity, Operators, Shifts, TransformationSet
-from invariance.transformations.sets import split_normalizing
+from invariance.transformations.sets import check_set, split_normalizing
 from invariance.transformations.steps import Member
 
 # Versions of images that are described at once: many enough for a single image, few enough for any memory.
@@ -117,6 +117,7 @@ class JitteredDistance(DistanceKernel):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept_operators"}
 
     def _phi(self) -> TransformationSet:
+        check_set("transformations", self.transformations)
         return Shifts(1) if self.transformations is None else self.transformations
 
     def _distance(self) -> TangentDistance:

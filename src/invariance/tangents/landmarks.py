@@ -17,6 +17,7 @@ from invariance.images import encode_labels, to_grey, validate_images
 from invariance.tangents.hard_images import FIRST_SHARE, add_hard, lack_of_margin
 from invariance.tangents.ridge import Sums, fit_ridge
 from invariance.transformations import Identity
+from invariance.transformations.sets import check_set
 
 # gamma="auto" is this over the mean squared distance; chosen on held-out digits, upright and turned at random.
 SHARPNESS = 2.0
@@ -231,6 +232,7 @@ class LandmarkClassifier(ClassifierMixin, BaseEstimator):
         return grid.n_cells**2 * grid.n_bins
 
     def _phi(self):
+        check_set("transformations", self.transformations)
         return Identity() if self.transformations is None else self.transformations
 
     def _prepare(self, images: np.ndarray) -> np.ndarray:

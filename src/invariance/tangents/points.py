@@ -14,7 +14,7 @@ from invariance._core.checks import check_number
 from invariance._core.parallel import iterate_jobs, one_blas_thread
 from invariance.images import as_float32
 from invariance.transformations import Affine, Identity, TransformationSet, tangent_vectors
-from invariance.transformations.sets import parts_of
+from invariance.transformations.sets import check_set, parts_of
 
 # Standard deviation in pixels of the blur of images with tangents; found by cross-validation on faces, see
 # experiments/tangent_faces.py, and good for digits.
@@ -92,6 +92,7 @@ def points_with_tangents(
     and tangents are those of the blurred images. `transformations` None means all affine ones. Where only the points
     are needed, J is 0.
     """
+    check_set("transformations", transformations)
     phi = Affine() if transformations is None else transformations
     images = as_images(X, image_shape, phi)
     width = _check_blur(blur, phi, images.shape[1:])

@@ -12,6 +12,7 @@ from invariance._core import loaded
 from invariance._core.checks import check_number
 from invariance.images import encode_labels, validate_images
 from invariance.transformations import Identity, Shifts
+from invariance.transformations.sets import check_set
 
 N_FOLDS = 5  # of the calibration, scikit-learn's default
 
@@ -141,6 +142,7 @@ class VirtualSVC(ClassifierMixin, BaseEstimator):
 
     def _take(self, X, *, reset: bool) -> np.ndarray:
         """Validate images, and normalize them if Φ says so."""
+        check_set("transformations", self.transformations)
         images = validate_images(self, X, self.image_shape, reset=reset)
         return images if self.transformations is None else self.transformations.normalize(images)
 

@@ -24,6 +24,7 @@ from invariance.tradeoff.held_out import N_FOLDS, held_out_costs, held_out_score
 from invariance.tradeoff.inputs import check_images, check_stack
 from invariance.tradeoff.solver import Machine, Terms, check_sigma, check_terms, fit_machine, learn_machine
 from invariance.tradeoff.tasks import REST, Task, class_scores, decide, grams_of, make_tasks, predict_codes
+from invariance.transformations.sets import check_set
 
 STACKS = ("precomputed", "distances")
 SAME = (
@@ -308,6 +309,7 @@ class TradeoffClassifier(ClassifierMixin, BaseEstimator):
         return isinstance(self.kernels, str) and self.kernels in STACKS
 
     def _make_base_kernels(self) -> list[Any] | None:
+        check_set("transformations", self.transformations)
         if self._takes_stacks():
             return None
         if isinstance(self.kernels, str):

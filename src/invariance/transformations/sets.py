@@ -239,8 +239,8 @@ def check_set(name: str, value: Any) -> None:
     """Raise ValueError if a parameter is neither a set of transformations nor None."""
     if value is not None and not isinstance(value, TransformationSet):
         raise ValueError(
-            f"{name} must be a set such as Rotations(24), or None; got {value!r}. "
-            f"transformations.parse_transformations reads texts such as 'rotations:24'."
+            f"{name} must be a set such as Rotations(24), a product such as Rotations(24) * Shifts(1), or None; got "
+            f"{value!r}. invariance.transformations.parsing.parse_transformations reads texts such as 'rotations:24'."
         )
 
 
