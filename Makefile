@@ -30,10 +30,10 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
 .PHONY: demo studio test test-pages test-oldest lint campaign reproduce figures docs dist clean distclean
 
-demo: $(VENV)/.base-installed
+demo: $(VENV)/.installed
 	@$(BIN)/invariance demo
 
-studio: $(VENV)/.studio-installed
+studio: $(VENV)/.installed
 	@$(BIN)/invariance studio --samples
 
 # One test file stays on one worker, so that what it compiles or loads is made once.
@@ -48,11 +48,11 @@ lint: $(VENV)/.dev-installed
 campaign: $(VENV)/.dev-installed
 	@$(BIN)/python -m campaign --jobs $(JOBS)
 
-reproduce: $(VENV)/.base-installed
+reproduce: $(VENV)/.installed
 	@$(BIN)/python -m experiments --all -o docs
 	@$(BIN)/python -m experiments.figures
 
-figures: $(VENV)/.base-installed
+figures: $(VENV)/.installed
 	@$(BIN)/python -m experiments --page -o docs
 	@$(BIN)/python -m experiments.figures
 
@@ -73,25 +73,20 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Error: invariance needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.base-installed: pyproject.toml | $(BIN)/python
-	@echo "Installing invariance into $(VENV) (once, a minute or two) ..."
-	@$(PIP) --editable .
-	@touch $@
-
-$(VENV)/.studio-installed: pyproject.toml | $(BIN)/python
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@echo "Installing invariance and its studio into $(VENV) (once, a minute or two) ..."
 	@$(PIP) --editable '.[studio]'
-	@touch $@ $(VENV)/.base-installed
+	@touch $@
 
 $(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
 	@echo "Installing invariance and its test tools into $(VENV) (once, a minute or two) ..."
 	@$(PIP) --editable '.[test,dev]'
-	@touch $@ $(VENV)/.base-installed $(VENV)/.studio-installed
+	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
 	@echo "Installing invariance and what builds its documentation into $(VENV) (once, a minute or two) ..."
 	@$(PIP) --editable '.[docs]'
-	@touch $@ $(VENV)/.base-installed
+	@touch $@ $(VENV)/.installed
 
 $(OLDEST)/.installed: pyproject.toml .ci/oldest.py
 	@$(PYTHON) -c 'import sys; sys.version_info[:2] == (3, 11) or sys.exit("Error: the oldest dependencies need Python 3.11, the oldest of invariance, but $(PYTHON) is " + sys.version.split()[0] + ". Try: make test-oldest PYTHON=python3.11")'

@@ -291,6 +291,7 @@ class Recorder(BaseEstimator):
 
     def __init__(self, **settings):
         self.settings = settings
+        self.max_pixels = settings.get("max_pixels", 50_000)
 
     def fit(self, images, masks):
         self.images, self.masks = images, masks

@@ -2,6 +2,7 @@
 
 import random
 import time
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -192,3 +193,19 @@ def test_a_scheduler_without_workers_is_given_up(monkeypatch):
     )
     with pytest.raises(WorkersLost, match="has had no workers for -1 s. Start some"):
         OnDask(client).wait()
+
+
+def test_it_is_said_once_that_a_scheduler_has_no_workers(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("invariance._core.running.WARN_SECONDS", -1.0)
+    monkeypatch.setattr("invariance._core.running.COUNT_SECONDS", -1.0)
+    client = SimpleNamespace(
+        status="running", cluster=None, loop="a loop", scheduler_info=lambda n_workers: {"workers": {}},
+        scheduler=SimpleNamespace(address="tcp://host:8786"),
+    )  # fmt: skip
+    workers = OnDask(client)
+    with pytest.warns(UserWarning, match="Start it: dask worker tcp://host:8786 --nthreads 1"):
+        workers.capacity()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        workers.capacity()

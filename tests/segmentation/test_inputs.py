@@ -206,7 +206,7 @@ FIT_MISTAKES = {
     ),
     "greys of a lossy mask": (
         GREY, np.arange(120).reshape(12, 10) // 3 * 5, {},
-        r"the masks hold 40 classes \(0, 5, 10, 15, ..., 195\); .* probably greys of a lossy or resized image",
+        r"the masks hold 40 classes \(0, 5, 10, 15, ..., 195\); .* probably greys: are images and masks swapped",
     ),
     "more classes than allowed": (
         GREY, MASK + 2 * (np.arange(10) > 4), {"max_classes": 3}, "the masks hold 4 classes .* at most 3"

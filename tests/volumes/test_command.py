@@ -62,6 +62,9 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(folder, capsys):
         (["source.zarr", "-o", "out", "--roi", ":"], "--roi is for volumes"),
         (["source.zarr", "-o", "out.zarr", "--scheduler", "tcp://127.0.0.1:9"], "does not answer"),
         (["source.zarr", "-o", "out.zarr", "--scheduler", "tls://127.0.0.1:9"], "needs certificates"),
+        (["source.zarr", "-o", "out.zarr", "--scheduler", "http://127.0.0.1:9"], "the address of a dashboard"),
+        (["source.zarr", "-o", "out.zarr", "--overlay"], "--overlay is for results in a folder"),
+        (["source.zarr", "-o", "out.zarr", "--overwrite"], "Take --restart"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(folder, arguments, expected_line, capsys, monkeypatch):

@@ -125,7 +125,7 @@ def test_another_model_or_setting_is_refused_until_restart(model, source, tmp_pa
 
 def test_what_others_wrote_is_never_replaced(model, source, tmp_path):
     (tmp_path / "out.zarr").mkdir()
-    with pytest.raises(FileExistsError, match="not written by this command"):
+    with pytest.raises(FileExistsError, match="by which this command knows its own results"):
         segment_volume(model, source, tmp_path / "out.zarr", restart=True)
 
 

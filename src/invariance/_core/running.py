@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple, Protocol
@@ -16,8 +17,9 @@ WAITING_PER_BLOCK = 4
 COUNT_SECONDS = 2.0  # between two counts of the workers
 POLL_SECONDS = 0.02  # between two looks for blocks that have ended; workers have others in the meantime
 RESULT_SECONDS = 60.0  # to fetch the small result of a block from the worker that has it, which may be busy
-ALONE_SECONDS = 120.0  # without any worker, after which a job is given up
-LOST = "the Dask scheduler cannot be reached any more."
+ALONE_SECONDS = 120.0  # without any worker, after which a job is given up,
+WARN_SECONDS = 5.0  # and after which it is said that there is none
+LOST = "the Dask scheduler cannot be reached any more. What is finished is kept: run the same command again."
 Work = Callable[..., Any]  # computes one block, and can be sent to a worker
 
 
@@ -105,6 +107,7 @@ class OnDask:
         self._numbers: dict[str, int] = {}
         self._ending = as_completed(loop=client.loop)
         self._n_threads, self._counted, self._seen = 1, -math.inf, time.monotonic()
+        self._has_warned = False
 
     def capacity(self) -> int:
         """Return a few blocks per thread of all workers, which may come and go; at least as many as for one."""
@@ -150,6 +153,14 @@ class OnDask:
             self._seen = self._counted
         elif self._counted - self._seen > ALONE_SECONDS:
             raise WorkersLost(f"the Dask scheduler has had no workers for {ALONE_SECONDS:g} s. Start some.")
+        elif not self._has_warned and self._counted - self._seen > WARN_SECONDS:
+            self._has_warned = True
+            address = self._client.scheduler.address
+            warnings.warn(
+                f"the Dask scheduler has no workers; waiting {ALONE_SECONDS:g} s for one. Start it: dask worker "
+                f"{address} --nthreads 1",
+                stacklevel=2,
+            )
 
     def _end(self, future: Any) -> Ended:
         number = self._numbers.pop(future.key)

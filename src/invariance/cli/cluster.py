@@ -63,7 +63,7 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
     from distributed import Client, LocalCluster
 
     if scheduler is not None:
-        _check_certificates(scheduler)
+        _check_address(scheduler)
         try:
             # Not the default of this process, which would stay so after a scheduler that does not answer.
             client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
@@ -115,10 +115,18 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
         is_closed.set()
 
 
-def _check_certificates(scheduler: str) -> None:
-    """Refuse the address of an encrypted scheduler if Dask knows no certificates: its own error is a long traceback."""
+def _check_address(scheduler: str) -> None:
+    """Refuse the address of a dashboard, and of an encrypted scheduler if Dask knows no certificates for it.
+
+    Its own errors are long tracebacks.
+    """
     from distributed.security import Security
 
+    if scheduler.startswith(("http://", "https://")):
+        raise ValueError(
+            f"'{scheduler}' is the address of a dashboard. Give that of the Dask scheduler, such as tcp://host:8786; "
+            f"`dask scheduler` prints it as 'Scheduler at'."
+        )
     if not scheduler.startswith("tls://"):
         return
     try:

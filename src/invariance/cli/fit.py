@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from invariance._core.escaping import in_one_line
 from invariance.cli.console import say
 from invariance.cli.options import (
     EncoderOption,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from invariance.methods.trial import Fold
 
 AUTO = "auto"
+MAX_LISTED = 10  # names of classes in a line
 BUDGET = 60.0  # seconds, as in `methods.selection`
 MIN_RACE_SHARE = 0.5  # of the budget is for the race, however long reading took
 EXAMPLES = """Examples:
@@ -178,6 +180,7 @@ def _print(
     n_read, n_fitted = len(data.labels), classifier.facts_.n_images
     fewer = f"{n_read} images, of which these were fitted: " if n_fitted < n_read else ""
     _print_entry("Read", f"{fewer}{classifier.facts_.sentence}{skipped}.")
+    _print_entry("Classes", _listed([str(name) for name in classifier.classes_]))
     _print_entry("Method", f"{method.name}: {method.summary}.")
     if selection is not None:
         _print_entry("Why", selection.reason)
@@ -192,6 +195,12 @@ def _print(
     _print_entry("Time", f"{seconds['fit']:.1f} s to fit, {seconds['total']:.1f} s in total.")
     say(f"Model:    {path.resolve()}")
     say(f"Next:     invariance predict {shlex.quote(str(path))} IMAGES -o labels.csv")
+
+
+def _listed(names: list[str]) -> str:
+    """The names, as many as are read at a glance."""
+    others = f" and {len(names) - MAX_LISTED} others" if len(names) > MAX_LISTED else ""
+    return f"{', '.join(map(in_one_line, names[:MAX_LISTED]))}{others}."
 
 
 def _print_entry(name: str, text: str) -> None:

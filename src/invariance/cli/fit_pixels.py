@@ -103,7 +103,12 @@ def run(
     for part in plan_pixels(chosen.get("transformations")):
         default = "" if invariant_to else ", by default"
         say(f"Ignores {part.text} ({part.treatment}{default}). {part.sentence}")
-    say(f"Trained on {len(data.images)} images in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
+    n_labelled = int(segmenter.n_labelled_.sum())
+    drawn = f"{segmenter.max_pixels:,} of these pixels, drawn from" if segmenter.max_pixels < n_labelled else "all of"
+    say(
+        f"Trained on {drawn} {len(data.images)} images in {seconds:.1f} s; "
+        f"patches are {segmenter.patch_size_} pixels wide."
+    )
     say(f"Model: {path.resolve()}")
 
 

@@ -17,7 +17,12 @@ import typer
 from invariance._core.files import GENERATOR
 
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace existing files, whatever they are; never one that is read.")
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Replace existing files, whatever they are; never one that is read. Without it, a file named with -o is "
+        "replaced only if it is of the same kind and was written by invariance.",
+    ),
 ]
 CURE = "Add --overwrite to replace"
 MARKED_BYTES = 2**16  # at the beginning and at the end of a file, within which its marker is

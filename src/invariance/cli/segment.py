@@ -98,6 +98,9 @@ def run(
 
         if len(images) != 1:
             raise ValueError(f"'{output}' takes one volume; got {len(images)} paths. Name a folder for several images.")
+        if overlay or overwrite:
+            option, cure = ("--overlay", "Name a folder") if overlay else ("--overwrite", "Take --restart")
+            raise ValueError(f"{option} is for results in a folder; got '{output}'. {cure}, or leave it out.")
         claim_store(output, [model, *images])
         options = VolumeOptions(
             level, channel, roi, workers, memory, scheduler, probabilities, ome_version, restart, dry_run

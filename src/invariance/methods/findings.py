@@ -218,7 +218,7 @@ class Advice(NamedTuple):
             hint = ""
             if best is not None and best.verdict == Verdict.UNCLEAR and best.difference.share > 0:
                 hint = f" Most promising, but it may be chance: {best.name} ({_points(best)})."
-            return f"Ignore nothing: no invariance is shown to help on these images.{hint}"
+            return f"No invariance is shown to help on these images: leave it to the method.{hint}"
         return (
             f"Ignore {self.advised.name}: accuracy {self.advised.accuracy:.1%}, {plain.accuracy:.1%} without "
             f"({_points(self.advised)})."

@@ -89,7 +89,10 @@ def check_class_count(classes: np.ndarray, max_classes: int, name: str = "the ma
     if (steps == 1).all():
         likely = "They are probably numbers of objects: give all objects of a class the same value."
     else:
-        likely = "They are probably greys of a lossy or resized image: export masks as PNG or TIFF, without smoothing."
+        likely = (
+            "They are probably greys: are images and masks swapped? If not, the mask was stored lossily or resized: "
+            "export masks as PNG or TIFF, without smoothing."
+        )
     raise ValueError(
         f"{name} hold {len(classes)} classes ({shown}, ..., {classes[-1]}); at most {max_classes} are expected. "
         f"{likely} If all are classes, set max_classes={len(classes)} (--max-classes)."

@@ -134,7 +134,10 @@ def _prepare_folder(target: Path, restart: bool) -> Path:
         )
     is_ours = (folder / RECORDS).is_file()
     if target.exists() and not is_ours:
-        raise FileExistsError(f"'{target}' exists and was not written by this command. Name another output.")
+        raise FileExistsError(
+            f"'{target}' exists, but '{folder.name}', by which this command knows its own results, does not. Delete "
+            f"'{target}' yourself if it may go, or name another output."
+        )
     if restart and is_ours:
         # The store first: records without it are refused, a store without records would be a stranger's.
         shutil.rmtree(target, ignore_errors=True)
