@@ -2,7 +2,7 @@
 
 A block begins with a line `<!-- figures: NAME -->` and ends with `<!-- end of figures -->`; what is between them is
 replaced. Names are those of the rooms in `quotations`, "headlines" for the few rows of README, "measured" for all
-rooms, and "failed" for the claims that our runs do not show.
+rooms, "failed" for the claims that our runs do not show, and "missed" for figures of the papers that are furthest away.
 """
 
 import re
@@ -19,6 +19,7 @@ from experiments.quotations import PAPERS, QUOTATIONS, Quotation
 from experiments.results import Result, command_of, fingerprint, read_result
 from experiments.verdicts import (
     MIN_RUNS,
+    NOT_REACHED,
     NOT_RUN,
     REACHED,
     UNDECIDED,
@@ -47,6 +48,8 @@ HEAD = (
     "stored result and command",
 )
 CLAIMS_HEAD = ("claim", "first method", "second method", "lead of the first", "verdict", "stored result and command")
+MISSED_HEAD = ("figure of a paper", "paper", "ours", "runs", "stored result and command")
+N_MISSED = 12
 
 OUTDATED = "outdated"
 OUTDATED_NOTE = (
@@ -88,8 +91,10 @@ def block_of(name: str, results: Results, page: Path) -> str:
         return measured(all_quoted, results, page)
     if name == "failed":
         return f"{claims(results, page, tuple(PAPERS.values()), only_failed=True)}\n\n{counts(results)}"
+    if name == "missed":
+        return missed(results, page)
     if name not in QUOTATIONS:
-        known = ", ".join(("headlines", "measured", "failed", *QUOTATIONS))
+        known = ", ".join(("headlines", "measured", "failed", "missed", *QUOTATIONS))
         raise ValueError(f"'{page}' has a block of figures named {name!r}. Try one of: {known}.")
     parts = [measured(QUOTATIONS[name], results, page)]
     if name in PAPERS:
@@ -117,6 +122,24 @@ def claims(results: Results, page: Path, papers: Sequence[str], only_failed: boo
         named, source = _name_claim(claim, experiment, papers), source_of_figures(result, page)
         rows.append([named, *_seen(claim, experiment, result), verdict, source])
     return _table(CLAIMS_HEAD, rows)
+
+
+def missed(results: Results, page: Path) -> str:
+    """A table of the figures of the papers that our runs miss by most points."""
+    found = [
+        (EXPERIMENTS[result.name].paper, result, table, outcome)
+        for result in results.values()
+        for table in result.found.tables
+        for outcome in table.outcomes
+        if judge_figure(outcome, table) == NOT_REACHED
+    ]
+    furthest = sorted(found, key=lambda each: -abs(each[3].mean - (each[3].paper or 0)))[:N_MISSED]
+    rows = [
+        [f"{outcome.method}, {table.title} [{paper}]", f"{outcome.paper:.4g}", _figure(outcome.mean),
+         count(len(outcome.figures)), source_of_figures(result, page)]
+        for paper, result, table, outcome in furthest
+    ]  # fmt: skip
+    return f"{_table(MISSED_HEAD, rows)}\n\nThe {len(rows)} of {len(found)} figures not reached that are furthest away."
 
 
 def _name_claim(claim: Claim, experiment: Experiment, papers: Sequence[str]) -> str:
