@@ -26,9 +26,10 @@ def read(page):
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def rows_of(text):
-    """The cells of all rows in all blocks of figures of a page, without heads."""
-    lines = [line for block in BLOCK.finditer(text) for line in block["text"].splitlines() if line.startswith("| ")]
+def rows_of(text, is_missed=False):
+    """The cells of all rows in all blocks of compared methods of a page, or of missed figures, without heads."""
+    blocks = [block["text"] for block in BLOCK.finditer(text) if (block["name"] == "missed") == is_missed]
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("| ")]
     rows = [line.strip("| ").split(" | ") for line in lines]
     return [row for row in rows if "python -m experiments" in row[-1]]
 
@@ -91,6 +92,25 @@ def test_every_number_is_in_the_stored_result_that_its_row_names(page):
     assert len(rows) > 2
     assert [wrong_numbers(row) for row in rows if wrong_numbers(row)] == []
     assert all(re.search(NUMBER, row[1]) and re.search(NUMBER, row[2]) for row in rows)
+
+
+def test_figures_that_are_missed_by_most_are_those_of_their_stored_results():
+    gaps = []
+    for name, paper, ours, runs, source in rows_of(read(ALL_RESULTS), is_missed=True):
+        method_and_title = name.rpartition(" [")[0]
+        (figures, of_paper), *others = [
+            found
+            for title, (_, rows) in stored_tables([source]).items()
+            for method, found in rows.items()
+            if f"{method}, {title}" == method_and_title
+        ]
+        assert not others
+        assert abs(np.mean(figures) - float(ours)) <= PRINTED
+        assert of_paper == pytest.approx(float(paper), rel=1e-3)
+        assert runs == f"{len(figures)} run{'s' * (len(figures) != 1)}"
+        gaps.append(abs(np.mean(figures) - of_paper))
+    assert gaps == sorted(gaps, reverse=True)
+    assert min(gaps) > 1
 
 
 @pytest.mark.parametrize("cell", [1, 2, 3])
