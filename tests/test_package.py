@@ -94,6 +94,7 @@ def changes_by(statement):
         f"{GLOBAL_STATE}{IMPORT_ALL}import importlib\n"
         f"for name in {sorted(others)}:\n    try: importlib.import_module(name)\n    except ImportError: pass\n"
         "assert not any(name.startswith('invariance') for name in sys.modules)\n"
+        "state()\n"  # asking OpenCV for the first time may start threads
         f"before = state()\n{statement}\nafter = state()\n"
         "print('CHANGED', *(name for name in before if before[name] != after[name]), sep='|')"
     )
