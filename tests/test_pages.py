@@ -118,7 +118,9 @@ def replacing(words):
     """The words of a command that may replace what another page has written."""
     is_option = words[0].startswith("-")
     options = [] if is_option else [option for each in build_command(words[0]).params for option in each.opts]
-    return [*words, "--overwrite"] if "--overwrite" in options and "--overwrite" not in words else words
+    writes_store = "-o" in words and words[words.index("-o") + 1].endswith(".zarr")
+    option = "--restart" if writes_store else "--overwrite"
+    return [*words, option] if option in options and option not in words else words
 
 
 def parse(name, *arguments):
