@@ -34,7 +34,7 @@ def solve_dual(Ks, y, C):
             {"type": "eq", "fun": lambda v: v[:n] @ y, "jac": lambda v: np.append(y, 0.0)},
         ],
         method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 2000},
+        options={"ftol": 1e-9, "maxiter": 2000},
     )
     assert best.success
     return -best.fun
