@@ -3,6 +3,7 @@
 Usage, from the repository: python -m benchmarks.sixty_thousand [OPTION ...]
 Options are those of `fit`, by default --budget 600; --method landmarks or --method jungle, for example, fit one.
 Digits are the first of the training part of MNIST, written as PNG files into one folder per class, and read from there.
+Every size has an empty cache, so that nothing is known from another.
 Growth is the quotient of the times of two sizes by that of the sizes: 1 is linear.
 """
 
@@ -40,11 +41,12 @@ def write_digits(folder: Path, part: str, n_digits: int | None = None) -> None:
         Image.fromarray(image).save(place / f"{number:05}.png", compress_level=1)
 
 
-def run(*arguments: object) -> Ran:
-    """Run a command of the library in a process of its own."""
+def run(cache: Path, *arguments: object) -> Ran:
+    """Run a command of the library in a process of its own, with a folder as its cache."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "invariance", *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "INVARIANCE_CACHE": str(cache)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -61,8 +63,9 @@ def main() -> None:
         before = None
         for size in SIZES:
             write_digits(folder / str(size), "train", size)
-            fitted = run("fit", folder / str(size), "-o", folder / f"{size}.inv", "--json", *options)
-            judged = run("evaluate", folder / f"{size}.inv", folder / "test", "--json")
+            cache = folder / f"cache {size}"
+            fitted = run(cache, "fit", folder / str(size), "-o", folder / f"{size}.inv", "--json", *options)
+            judged = run(cache, "evaluate", folder / f"{size}.inv", folder / "test", "--json")
             method = json.loads(fitted.output)["method"]
             error = 100 * (1 - json.loads(judged.output)["accuracy"])
             growth = f", growth {fitted.seconds / before[1] / (size / before[0]):.2f}" if before else ""

@@ -34,6 +34,12 @@ def test_what_is_held_out_is_not_trained_on_and_all_classes_are(seed):
         assert len(held) > 0
 
 
+def test_early_heats_judge_as_many_images_as_they_learn_from_after_the_first_rung():
+    heats = [heat for heat in draw_heats(np.arange(20_000) % 10) if not heat.is_full]
+    counts = [(len(training), len(held)) for training, held in (heat.fold for heat in heats)]
+    assert counts == [(40, 40)] * 2 + [(240, 240)] * 2 + [(1440, 1440)] * 2
+
+
 def test_heats_depend_on_the_seed_only():
     labels = np.arange(300) % 5
     first, again, other = (draw_heats(labels, seed) for seed in (1, 1, 2))
@@ -63,6 +69,15 @@ def test_a_slow_first_trial_does_not_make_a_forecast_of_no_growth():
     forecast.note(Timing(10, 5.0, 0.1))  # it also loaded compiled code
     forecast.note(Timing(100, 2.0, 0.1))
     assert forecast.fit(1000) == pytest.approx(1 + 10)
+
+
+def test_what_did_not_grow_may_never_grow():
+    forecast = Forecast(growth=1)
+    forecast.note(Timing(10, 2.0, 0.1))
+    assert forecast.fit_at_least(100) == forecast.fit(100) == pytest.approx(20.0)  # one time alone: proportional
+    forecast.note(Timing(20, 2.1, 0.1))  # 1.9 + n / 100
+    assert forecast.fit_at_least(1000) == pytest.approx(11.9)
+    assert forecast.fit(1000) == pytest.approx(1.05 + 50 * 1.05)  # half of it may grow
 
 
 def test_of_equally_many_images_the_shortest_time_counts():

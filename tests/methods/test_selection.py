@@ -57,8 +57,9 @@ def world(monkeypatch):
     world = SimpleNamespace(now=1000.0, speeds=dict(SPEEDS), tried=[], fitted=[], ill=set())
 
     def spend_fitting(name, n_images):
-        speed = world.speeds[name]
-        seconds = speed.fixed + speed.each * n_images ** get_method(name).growth
+        speed, method = world.speeds[name], get_method(name)
+        n_learned = min(n_images, method.max_learned or n_images)
+        seconds = speed.fixed + speed.each * n_learned**method.growth
         world.now += seconds
         return seconds
 
@@ -169,6 +170,31 @@ def test_a_hundred_thousand_images_are_not_all_tried_on_every_method(world):
     assert world.now - begun < 150
     assert {"texture", "tradeoff"} <= set(causes(selected))
     assert selected.n_learned < 10_000
+
+
+@pytest.mark.parametrize("n_images", [15_000, 30_000, 60_000])
+def test_rivals_that_are_slower_and_a_little_worse_do_not_run_on_many_images(n_images, world):
+    # About what digits take.
+    world.ill = {"jungle", "tradeoff"}
+    world.speeds["landmarks"] = Speed(1.0, 0.0008, 0.0003, (0.85, 0.99))
+    world.speeds["codebook"] = Speed(0.3, 0.006, 0.003, (0.8, 0.975))
+    world.speeds["tangent"] = Speed(0.3, 6e-6, 0.002, (0.84, 0.965))
+    assert select_method(*task(n_images, n_classes=10), budget=600).method == "landmarks"
+    assert max(n for name, n in world.tried if name != "landmarks") < 2000
+
+
+def test_a_method_is_not_left_out_for_a_guess_from_few_images(world):
+    world.ill = set(method_names()) - {"landmarks", "hierarchy"}
+    world.speeds["landmarks"] = Speed(2.0, 0.0005, 0.0003, (0.85, 0.99))  # 32 s for all, not 1500 times 2 s
+    assert select_method(*task(60_000, n_classes=10), budget=300).method == "landmarks"
+
+
+def test_a_lead_by_chance_is_not_fitted_to_all_images_again_and_again(world):
+    world.ill = set(method_names()) - {"landmarks", "codebook"}
+    for name in ("landmarks", "codebook"):
+        world.speeds[name] = Speed(0.3, 0.005, 0.001, (0.8, 0.8))
+    select_method(*task(3000), budget=900)
+    assert [n for _, n in world.fitted].count(3000) <= 2
 
 
 def test_the_most_often_right_wins_though_it_is_slow(world):

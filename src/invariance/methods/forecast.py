@@ -77,25 +77,32 @@ class Forecast:
         n_new : int, default=0
             How many of them were never described before.
         """
+        return self._fit(n_images, n_new, MIN_GROWING_SHARE)
+
+    def fit_at_least(self, n_images: int, n_new: int = 0) -> float:
+        """Return the seconds to fit, if all that did not grow between the last two timings does not grow at all."""
+        return self._fit(n_images, n_new, 0.0)
+
+    def _fit(self, n_images: int, n_new: int, min_growing_share: float) -> float:
         last = self.timings[-1]
         ratio, described = n_images / last.n_images, last.describe_seconds * n_new
         if len(self.timings) == 1:
             return last.fit_seconds * (self.startup + (1 - self.startup) * ratio) + described
-        growing = self._growing_seconds()
+        growing = self._growing_seconds(min_growing_share)
         return last.fit_seconds - growing + growing * ratio**self.growth + described
 
     def reach(self, seconds: float) -> int:
         """Return how many images can be fitted in so many seconds; if there is one timing, all of it may grow."""
         last = self.timings[-1]
-        growing = last.fit_seconds if len(self.timings) == 1 else self._growing_seconds()
+        growing = last.fit_seconds if len(self.timings) == 1 else self._growing_seconds(MIN_GROWING_SHARE)
         spare = max(0.0, seconds - last.fit_seconds + growing)
         return int(last.n_images * (spare / growing) ** (1 / self.growth)) if growing else last.n_images
 
-    def _growing_seconds(self) -> float:
+    def _growing_seconds(self, min_share: float) -> float:
         """The part of the last timing that grows with the number of images, from the last two."""
         before, last = self.timings[-2:]
         growing = (last.fit_seconds - before.fit_seconds) / (1 - (before.n_images / last.n_images) ** self.growth)
-        return min(max(growing, MIN_GROWING_SHARE * last.fit_seconds), last.fit_seconds)
+        return min(max(growing, min_share * last.fit_seconds), last.fit_seconds)
 
     def fold(self, n_training: int, n_held: int, n_new: int = 0) -> float:
         """Return the seconds to fit the training images of a fold and classify those held out."""

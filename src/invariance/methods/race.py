@@ -8,21 +8,17 @@ import numpy as np
 
 from invariance.methods.decisions import Basis, Cause, LeftOut, Selection, Stage, Step
 from invariance.methods.heats import TIMES_LAST, TIMES_MORE, Heat
+from invariance.methods.leads import N_ERRORS, N_ERRORS_AHEAD, gain, is_ahead, is_clearly_worse
 from invariance.methods.limits import Limit
-from invariance.methods.paired import mean_gain
 from invariance.methods.runner import Model, Runner
-from invariance.methods.trial import Trial, draw_part
+from invariance.methods.trial import draw_part
 
 # Shares of the budget, set by what a minute has to hold; they were not searched.
 FIRST_FIT_SHARE, FIRST_FIT_SECONDS = 0.1, 4.0  # for fitting the first model, so that it is there after 10 to 15 s
 LATE_SHARE = 0.4  # after which no method is tried for the first time: the rest is for trials on more images and the fit
 TRIAL_SHARE = 0.15  # for trying a method for the first time, beside fitting one that is made for such images
-OVERRUN_SHARE = 0.25  # by which fitting a method that is ahead may end later,
-N_ERRORS_OVERRUN = 1.0  # namely by more than so many standard errors
+OVERRUN_SHARE = 0.25  # by which fitting a method that is ahead may end later
 REFIT_SHARE = 0.15  # of the time left that is spent on fitting a better method before the race is over
-# Standard errors by which a method is clearly worse: on the first rung, which is small, and after it. They were chosen
-# for rounds of 40, 240, ... images on flowers, textures, faces and digits, so that the best method there stays.
-N_ERRORS_FIRST, N_ERRORS = 3.0, 2.0
 ENOUGH_JUDGED = 100  # images: the accuracy of a method that has no rival left is known to some per cent
 INDIFFERENT = 0.0025  # difference in accuracy below which speed decides: two images of 1,000
 
@@ -144,7 +140,7 @@ class Race:
                 yield from self._fit(runner, rows=self._first_rows(runner))
         self._has_rivals = self.n_trials > n_before + 1 or len(self.contenders) == 1
         self._drop_worse(heat)
-        if self._is_worth_fitting():
+        if self._is_worth_fitting(heat):
             yield from self._fit(self._ranked()[0])
 
     def _try(self, runner: Runner, heat: Heat) -> bool:
@@ -182,7 +178,7 @@ class Race:
         """Seconds to keep for fitting this method, or the best so far of those that there is time to fit."""
         left = self.limit.left()
         leaders = [seconds for seconds in map(self._seconds_to_have, self._ranked()) if seconds <= left]
-        return max([self._seconds_to_have(runner), min(left, self._seconds_of_suited()), *leaders[:1]])
+        return max([self._least_seconds_to_have(runner), min(left, self._seconds_of_suited()), *leaders[:1]])
 
     def _seconds_of_suited(self) -> float:
         suited = self._suited()
@@ -195,6 +191,11 @@ class Race:
         if runner.method.combines and not runner.forecast.timings:
             return runner.method.combines * sum(other.seconds_of_fit(len(self.images)) for other in self._timed())
         return runner.seconds_of_fit(len(self.images))
+
+    def _least_seconds_to_have(self, runner: Runner) -> float:
+        """The same at least: a method is not left out because all that takes time on few images might grow."""
+        expected = self._seconds_to_have(runner)
+        return min(expected, runner.least_seconds_of_fit(len(self.images))) if runner.forecast.timings else expected
 
     def _seconds_of_fold(self, runner: Runner, heat: Heat) -> float:
         if runner.forecast.timings:
@@ -209,7 +210,7 @@ class Race:
     def _drop_slow(self) -> None:
         """Leave out what cannot be fitted any more, not even with the overrun of a method ahead; but not all."""
         left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
-        seconds = {runner: self._seconds_to_have(runner) for runner in self.contenders}
+        seconds = {runner: self._least_seconds_to_have(runner) for runner in self.contenders}
         if all(expected > left for expected in seconds.values()):
             return
         for runner, expected in seconds.items():
@@ -217,13 +218,15 @@ class Race:
                 self._leave_out(runner, Cause.TOO_SLOW, f"fitting it takes about {expected:.0f} s, {left:.0f} s left")
 
     def _drop_worse(self, heat: Heat) -> None:
-        """Leave out what is clearly worse, on the same images, than the best that there is time to fit."""
+        """Leave out what is clearly worse, on the same images, than another that there is time to fit."""
         ranked = self._ranked()
-        leader = next((runner for runner in ranked if self._may_be_fitted(runner)), None)
+        rivals = [runner for runner in ranked if self._may_be_fitted(runner)]
         for runner in ranked:
-            if leader is not None and _is_clearly_worse(runner.trial, leader.trial, heat):
+            better = (rival for rival in rivals if is_clearly_worse(runner, rival, heat, len(self.images)))
+            rival = next(better, None)
+            if rival is not None:
                 seen = f"{runner.trial.accuracy:.1%} of {runner.trial.n_judged} correct"
-                detail = f"{seen}, '{leader.name}' {leader.trial.accuracy:.1%}"
+                detail = f"{seen}, '{rival.name}' {rival.trial.accuracy:.1%}"
                 self._leave_out(runner, Cause.WORSE, detail)
 
     def _may_be_fitted(self, runner: Runner) -> bool:
@@ -248,21 +251,30 @@ class Race:
         if not tried:
             return []
         most = max(tried, key=lambda runner: (runner.trial.n_judgements.sum(), runner.trial.accuracy))
-        return sorted(tried, key=lambda runner: -_gain(runner.trial, most.trial)[0])
+        return sorted(tried, key=lambda runner: -gain(runner.trial, most.trial)[0])
 
     def _is_fitted(self, runner: Runner) -> bool:
         return self.model is not None and self.model.runner is runner and self.model.n_fitted == len(self.images)
 
-    def _is_worth_fitting(self) -> bool:
-        """Whether the leader is a better model than the one that is there, and takes little of the time left."""
+    def _is_worth_fitting(self, heat: Heat) -> bool:
+        """Whether the leader is a better model than the one that is there, and takes little of the time left.
+
+        On the first of several rungs, which is small, it must be ahead of all others: who leads there often does not
+        lead on the next.
+        """
         ranked = self._ranked()
         if not ranked or self.model is None or self._is_fitted(ranked[0]):
+            return False
+        if heat.rung == 0 and not heat.is_full and not is_ahead(ranked):
             return False
         is_known = not self.limit.is_timed or ranked[0].is_known(len(self.images))
         if not is_known or ranked[0].seconds_of_fit(len(self.images)) > REFIT_SHARE * self.limit.left():
             return False
-        present = self.model.runner
-        return present not in ranked[1:] or np.greater(*_gain(ranked[0].trial, present.trial)).item()
+        present, is_whole = self.model.runner, self.model.n_fitted == len(self.images)
+        if present not in ranked[1:]:
+            return True
+        lead, error = gain(ranked[0].trial, present.trial)
+        return lead > (N_ERRORS if is_whole else N_ERRORS_AHEAD) * error
 
     def _finish(self) -> Iterator[Step | Selection]:
         """Fit the best, unless it is there; the next one if that fails."""
@@ -286,22 +298,22 @@ class Race:
         seconds = {runner.name: self._seconds_to_have(runner) for runner in ranked}
         in_time = [runner for runner in ranked if seconds[runner.name] <= left] or ranked[:1]
         best, overrun = in_time[0], seconds[ranked[0].name] - left
-        if 0 < overrun <= self.limit.seconds(OVERRUN_SHARE) and self._is_ahead(ranked):
+        if 0 < overrun <= self.limit.seconds(OVERRUN_SHARE) and is_ahead(ranked):
             return Choice(ranked[0], Basis.AHEAD, {}, overrun)
         suited = self._suited()
-        if suited is not None and not (suited is ranked[0] and overrun <= 0 and self._is_ahead(ranked)):
+        if suited is not None and not (suited is ranked[0] and overrun <= 0 and is_ahead(ranked)):
             return Choice(suited, Basis.SUITED, {}, max(0.0, seconds[suited.name] - left))
         slower = {runner.name: seconds[runner.name] for runner in ranked[: ranked.index(best)]}
         if len(in_time) == 1:
             is_alone = not any(out.cause == Cause.WORSE for out in self.left_out.values())
             return Choice(best, Basis.ONLY_ONE if is_alone or slower else Basis.MOST_ACCURATE, slower)
-        close = [runner for runner in in_time if _gain(best.trial, runner.trial)[0] <= INDIFFERENT]
+        close = [runner for runner in in_time if gain(best.trial, runner.trial)[0] <= INDIFFERENT]
         if len(close) > 1 and self.limit.is_timed:
             fastest = min(close, key=lambda runner: runner.trial.image_seconds)
             return Choice(fastest, Basis.FASTER_OF_EQUALS, slower)
         if len(close) > 1:
             return Choice(min(close, key=self.runners.index), Basis.FIRST_OF_EQUALS, slower)
-        is_clear = np.greater(*_gain(best.trial, in_time[1].trial))
+        is_clear = np.greater(*gain(best.trial, in_time[1].trial))
         return Choice(best, Basis.MOST_ACCURATE if is_clear else Basis.NARROWLY, slower)
 
     def _suited(self) -> Runner | None:
@@ -315,14 +327,10 @@ class Race:
             return None
         left = self.limit.left() + self.limit.seconds(OVERRUN_SHARE)
         for runner in sorted(ranked, key=self.runners.index):
-            behind, error = _gain(ranked[0].trial, runner.trial)
+            behind, error = gain(ranked[0].trial, runner.trial)
             if runner.is_suited and behind <= N_ERRORS * error and self._seconds_to_have(runner) <= left:
                 return runner
         return None
-
-    def _is_ahead(self, ranked: list[Runner]) -> bool:
-        leads = (_gain(ranked[0].trial, other.trial) for other in ranked[1:])
-        return all(mean > N_ERRORS_OVERRUN * error for mean, error in leads)
 
     # -- models
 
@@ -392,21 +400,3 @@ class Race:
     def _give_up(self) -> None:
         reasons = "; ".join(f"{name}: {out.sentence}" for name, out in self.left_out.items())
         raise ValueError(f"no method could learn from these images. {reasons}")
-
-
-def _gain(trial: Trial, other: Trial) -> tuple[float, float]:
-    """By how much a trial is more accurate on the images that both were judged on, and the standard error."""
-    both = trial.is_judged & other.is_judged
-    return mean_gain(trial.shares_right[both] - other.shares_right[both])
-
-
-def _is_clearly_worse(trial: Trial, best: Trial, heat: Heat) -> bool:
-    """Whether it is behind by standard errors; with fewer than all images it must also err twice as often.
-
-    With more images a smaller gap may close.
-    """
-    behind, error = _gain(best, trial)
-    if heat.is_full:
-        return behind > N_ERRORS * error
-    n_errors = N_ERRORS_FIRST if heat.rung == 0 else N_ERRORS
-    return behind > n_errors * error and 1 - trial.accuracy > 2 * (1 - best.accuracy)

@@ -111,24 +111,36 @@ class Runner:
 
     def seconds_of_fit(self, n_images: int) -> float:
         """Expected seconds of fitting so many images; 0 where they are not known."""
-        if not self.is_known(n_images):
-            return 0.0
-        n_learned = self._count_learned(n_images)
-        share = n_learned / len(self._is_described)
-        return self.forecast.fit(n_learned, round(share * int((~self._is_described).sum())))
+        return self.forecast.fit(*self._count_fitted(n_images)) if self.is_known(n_images) else 0.0
+
+    def least_seconds_of_fit(self, n_images: int) -> float:
+        """Seconds that fitting so many images takes at least, if much of the time on few does not grow."""
+        is_guess = len(self.forecast.timings) == 1 and self._is_far(n_images)
+        return self.forecast.fit_at_least(*self._count_fitted(n_images)) if not is_guess else 0.0
 
     def is_known(self, n_images: int) -> bool:
         """Whether fitting so many images can be forecast: one trial on few says too little, as does unseen growth."""
         timings = self.forecast.timings
-        if len(timings) == 1:
-            is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
-            return is_measured or self._count_learned(n_images) <= 2 * TIMES_MORE * timings[0].n_images
-        return bool(timings)
+        is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
+        return bool(timings) and (len(timings) > 1 or is_measured or not self._is_far(n_images))
+
+    def room_to_learn(self, n_images: int) -> float:
+        """How many times as many images it would learn from, given so many, as it did on its rung."""
+        return self._count_learned(n_images) / self._count_learned(self.n_learned)
 
     def _count_learned(self, n_images: int) -> int:
         """Of so many images, how many the method learns from."""
         most = self.method.max_learned
         return n_images if most is None else min(n_images, most)
+
+    def _count_fitted(self, n_images: int) -> tuple[int, int]:
+        """Of so many images, how many the method learns from, and how many of these it has to describe."""
+        n_learned = self._count_learned(n_images)
+        share = n_learned / len(self._is_described)
+        return n_learned, round(share * int((~self._is_described).sum()))
+
+    def _is_far(self, n_images: int) -> bool:
+        return self._count_learned(n_images) > 2 * TIMES_MORE * self.forecast.timings[-1].n_images
 
     def _count_new(self, rows: np.ndarray) -> int:
         return int((~self._is_described[rows]).sum())

@@ -42,7 +42,7 @@ def select_method(
 
     All methods are tried on the same held-out images: first with 40 training images (or 4 per class), then with 240,
     1440, ..., and at last on five folds of all images, which are drawn again where images are few. After every fold,
-    methods that are clearly worse than the leader on the same images are dropped, and so is what cannot be tried and
+    methods that are clearly worse than another on the same images are dropped, and so is what cannot be tried and
     fitted in the time left. At the end the most accurate is chosen; of those within a quarter of a per cent, the
     fastest to classify.
 
