@@ -11,7 +11,7 @@ N_FIRST, N_FIRST_PER_CLASS = 40, 4  # images of the first rung: enough to see ho
 TIMES_MORE = 6  # images on the next rung
 TIMES_LAST = 3  # a rung is worth its time if there are more than so many times its images
 N_EARLY = 2  # heats on every rung but the last: the first also loads compiled code, so that its times say little
-MIN_HELD, HELD_SHARE = 40, 4  # images held out of a heat of the first rung, and the part of its training images if that is more
+MIN_HELD, HELD_SHARE = 40, 4  # images held out of a heat of the first rung, or this part of its training images
 N_FOLDS = 5
 MAX_REPEATS, N_REPEATED = 5, 500  # repetitions of the folds of all images, until so many images were judged
 
