@@ -53,8 +53,9 @@ def folder(tmp_path_factory):
     sections = make_membranes(2, (96, 96), random_state=0)
     masks = np.asarray(sections.masks) + 1
     for number, (image, mask) in enumerate(zip(255 * sections.images, masks, strict=True)):
-        write(image, folder / "cells" / f"{number}.png")
-        write(mask, folder / "masks" / f"{number}.png")
+        for images_name, masks_name in (("cells", "masks"), ("others", "truth")):
+            write(image, folder / images_name / f"{number}.png")
+            write(mask, folder / masks_name / f"{number}.png")
     write(255 * sections.images[0], folder / "photo.png")
     write(masks[0], folder / "scribbles.png")
     write(255 * sections.images[1], folder / "other.jpg")

@@ -33,6 +33,7 @@ VICTIMS = {
     "fit-pixels": (["fit-pixels", "sections", "masks", "-o", "x.inv"], signal.SIGTERM, 4.0),
     "predict": (["predict", "m.inv", "photos", "-o", "x.csv"], signal.SIGINT, 2.0),
     "evaluate": (["evaluate", "m.inv", "photos"], signal.SIGTERM, 2.0),
+    "evaluate-pixels": (["evaluate-pixels", "p.inv", "sections", "masks"], signal.SIGINT, 4.0),
     "compare": (["compare", "photos"], signal.SIGINT, 4.0),
     "advise-pixels": (["advise-pixels", "sections", "masks", "-o", "x.html"], signal.SIGINT, 4.0),
     "advise": (["advise", "photos", "-o", "x.html"], signal.SIGTERM, 4.0),

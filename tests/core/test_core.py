@@ -230,6 +230,25 @@ def test_no_bar_where_there_is_no_terminal(monkeypatch):
     assert list(track([1, 2], "piped")) == [1, 2]
 
 
+def test_without_a_terminal_lines_say_how_far_work_is(monkeypatch):
+    lines = []
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with progress.logging_progress(lines.append, 0.0):
+        for _ in track(range(2), "outer"):
+            assert list(track(iter("ab"), "inner")) == ["a", "b"]
+    assert list(track([1], "after")) == [1]
+    assert lines == [
+        "outer: 0 of 2", "outer: 0 of 2; inner: 0", "outer: 0 of 2; inner: 1",
+        "outer: 1 of 2", "outer: 1 of 2; inner: 0", "outer: 1 of 2; inner: 1",
+    ]  # fmt: skip
+
+
+def test_quick_work_writes_no_line(monkeypatch):
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with progress.logging_progress(lambda line: pytest.fail(line), 60.0):
+        assert list(track([1, 2], "quick")) == [1, 2]
+
+
 def test_a_signal_right_after_the_neighbour_exists_leaves_nothing(tmp_path, monkeypatch):
     def create_and_interrupt(*arguments, create=os.open):
         os.close(create(*arguments))

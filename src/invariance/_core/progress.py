@@ -1,6 +1,7 @@
 """A progress bar for anything that takes more than two seconds, and silence for anything that does not.
 
-A program that has no terminal, such as a page in a browser, shows the progress itself: see `observing`.
+A program that has no terminal, such as a page in a browser, shows the progress itself: see `observing`. A command whose
+output goes to a file writes a line now and then: see `logging_progress`.
 """
 
 import sys
@@ -39,6 +40,58 @@ def observing(observer: Observer) -> Iterator[None]:
         _observer.reset(token)
 
 
+class ProgressLog:
+    """Lines that say now and then how far the loop is that work is in, and the loop inside it.
+
+    Parameters
+    ----------
+    write : callable
+        Takes a line.
+    seconds : float
+        Between two lines, and before the first.
+    """
+
+    def __init__(self, write: Callable[[str], None], seconds: float):
+        self._write, self._seconds = write, seconds
+        self._last = time.monotonic()
+        self._loops: list[tuple[str, int, int | None]] = []
+
+    def follow(self, items: Iterable[T], label: str, total: int | None) -> Iterator[T]:
+        """Yield items, and write a line where one is due."""
+        depth = len(self._loops)
+        try:
+            for done, item in enumerate(items):
+                self._loops[depth:] = [(label, done, total)]
+                self._write_if_due()
+                yield item
+        finally:
+            del self._loops[depth:]
+
+    def _write_if_due(self) -> None:
+        now = time.monotonic()
+        if now - self._last < self._seconds:
+            return
+        self._last = now
+        self._write("; ".join(_state(*loop) for loop in self._loops[:2]))
+
+
+def _state(label: str, done: int, total: int | None) -> str:
+    return f"{label}: {done}" if total is None else f"{label}: {done} of {total}"
+
+
+_log: ContextVar[ProgressLog | None] = ContextVar("log", default=None)
+
+
+@contextmanager
+def logging_progress(write: Callable[[str], None], seconds: float) -> Iterator[None]:
+    """Write a line of progress every so many seconds, where tracked loops of this thread show no bar."""
+    token = _log.set(ProgressLog(write, seconds))
+    try:
+        yield
+    finally:
+        _log.reset(token)
+
+
 def track(items: Iterable[T], label: str, total: int | None = None, shown: bool | None = None) -> Iterator[T]:
     """Yield items; once that has taken more than two seconds, show the progress on standard error.
 
@@ -64,7 +117,8 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
             yield item
         return
     if not (sys.stderr.isatty() if shown is None else shown):
-        yield from items
+        log = _log.get()
+        yield from items if log is None else log.follow(items, label, total)
         return
     started, bar, task = time.monotonic(), None, None
     try:

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from invariance._core.files import FULL_DISK
+from invariance._core.progress import logging_progress
 from invariance._version import __version__
 from invariance.cli.commands import COMMANDS as COMMANDS
 from invariance.cli.commands import CommandGroup
-from invariance.cli.console import discard_output, prepare_streams, say, say_aside
+from invariance.cli.console import LINE_SECONDS, discard_output, prepare_streams, say, say_aside
 from invariance.cli.interruption import Interrupted, Interruption, interruptible
 from invariance.cli.one_line_warnings import one_line_warnings
 from invariance.cli.output import describe_kept, forget_claims
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None, interruption: Interruption) -> int:
     """Run the command line; return the exit code of all that is no interruption."""
     try:
-        code = app(arguments, prog_name="invariance", standalone_mode=False) or 0
+        with logging_progress(say_aside, LINE_SECONDS[1]):
+            code = app(arguments, prog_name="invariance", standalone_mode=False) or 0
         sys.stdout.flush()
         return code
     except (BrokenPipeError, SystemExit):  # typer exits where a pipe is broken

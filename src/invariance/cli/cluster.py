@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from invariance._core.extras import command_for
-from invariance.cli.console import say_aside, say_in_place
+from invariance.cli.console import LINE_SECONDS, say_aside, say_in_place
 
 if TYPE_CHECKING:
     from invariance._core.running import Progress
 
 NEEDED = ("dask", "distributed", "cryptography")
-LINE_SECONDS = 0.5, 30.0  # between two lines of progress, on a terminal and elsewhere
 SECONDS_TO_CONNECT = 10.0
 SECONDS_FOR_DASHBOARD = 2.0
 KILL_SECONDS = 0.05  # between two looks for workers to end after an interruption

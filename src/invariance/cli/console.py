@@ -12,6 +12,8 @@ from invariance._core.escaping import escape_controls, in_one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+LINE_SECONDS = 0.5, 30.0  # between two lines of progress, on a terminal and elsewhere
+PIPE_WIDTH = 200  # characters per line of a table if the output is not a terminal
 NAMES = "invariance.names"  # how characters are encoded that the encoding of a stream does not have
 
 
@@ -86,3 +88,26 @@ def make_console(**settings: Any) -> "Console":
                 yield Segment(text if control else escape_controls(text), style, control)
 
     return EscapingConsole(highlight=False, **settings)
+
+
+def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """Print a table with text in the first column and numbers in the others."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = make_console()
+    if not console.is_terminal:
+        console = make_console(width=PIPE_WIDTH)
+    table = Table(box=None, pad_edge=False)
+    for place, column in enumerate(columns):
+        table.add_column(Text(escape_controls(column)), justify="right" if place else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(escape_controls(cell)) for cell in row))
+    console.print()
+    console.print(Text(title, style="bold"))
+    console.print(table)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in per cent for a table; None is not defined."""
+    return "-" if share is None else f"{share:.1%}"

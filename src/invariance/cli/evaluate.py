@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from invariance._core.escaping import escape_controls
 from invariance.cli.classifying import Classified, iterate_blocks
 from invariance.cli.cluster import SchedulerOption, WorkersOption, open_client
-from invariance.cli.console import make_console, say
+from invariance.cli.console import percent, print_table, say
 from invariance.cli.options import (
     FolderArgument,
     JobsOption,
@@ -33,7 +32,6 @@ N_TOGETHER = 64  # images in memory at a time
 MAX_CLASSES_SHOWN = 20  # in a confusion matrix; of more classes, the most frequent confusions are listed
 MAX_CONFUSIONS = 20
 SHORT = 4  # characters of names that fit above a column of counts; longer ones are numbered
-PIPE_WIDTH = 200  # characters per line if the output is not a terminal
 EXAMPLES = """Examples:
 
   invariance evaluate leaves.inv other-leaves/
@@ -152,14 +150,10 @@ def _print_summary(evaluation: "Evaluation") -> None:
 
 def _print_classes(figures: "list[ClassFigures]") -> None:
     rows = [
-        [name, str(n_images), _percent(recall), str(n_predicted), _percent(precision)]
+        [name, str(n_images), percent(recall), str(n_predicted), percent(precision)]
         for name, n_images, n_predicted, recall, precision in figures
     ]
-    _print_table("Classes", ["class", "images", "recall", "predicted", "precision"], rows)
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    print_table("Classes", ["class", "images", "recall", "predicted", "precision"], rows)
 
 
 def _print_confusions(evaluation: "Evaluation") -> None:
@@ -175,26 +169,8 @@ def _print_confusions(evaluation: "Evaluation") -> None:
             for name, counts in zip(rows_named, evaluation.confusion, strict=True)
             if counts.sum()
         ]
-        _print_table("True class (rows) by predicted class (columns)", ["", *columns], rows)
+        print_table("True class (rows) by predicted class (columns)", ["", *columns], rows)
         return
     listed = [[true, predicted, str(count)] for true, predicted, count in _confusions(evaluation)[:MAX_CONFUSIONS]]
     if listed:
-        _print_table("Most frequent confusions", ["class", "predicted", "images"], listed)
-
-
-def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print a table with text in the first column and numbers in the others."""
-    from rich.table import Table
-    from rich.text import Text
-
-    console = make_console()
-    if not console.is_terminal:
-        console = make_console(width=PIPE_WIDTH)
-    table = Table(box=None, pad_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(Text(escape_controls(column)), justify="right" if place else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(escape_controls(cell)) for cell in row))
-    console.print()
-    console.print(Text(title, style="bold"))
-    console.print(table)
+        print_table("Most frequent confusions", ["class", "predicted", "images"], listed)

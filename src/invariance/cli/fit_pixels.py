@@ -123,8 +123,7 @@ def read_masked(
     """Read images and masks; refuse different numbers of channels and implausible classes, naming the file."""
     from invariance.segmentation.inputs import MAX_CLASSES, check_class_count, find_classes
 
-    data = _read(images, masks, unlabelled, level, channel)
-    report_skipped(data.skipped)
+    data = read_pairs(images, masks, unlabelled, level, channel)
     _check_channels(data)
     for image_path, mask in zip(data.paths, data.masks, strict=True):
         classes = find_classes([mask], unlabelled)
@@ -138,8 +137,16 @@ def read_masked(
     return data
 
 
+def read_pairs(
+    images: Path, masks: Path, unlabelled: int | None, level: int = 0, channel: int | None = None
+) -> "MaskedImages":
+    """Read files and folders of images, or the labelled sections of Zarr stores and HDF5 files, as they are."""
+    data = _read(images, masks, unlabelled, level, channel)
+    report_skipped(data.skipped)
+    return data
+
+
 def _read(images: Path, masks: Path, unlabelled: int | None, level: int, channel: int | None) -> "MaskedImages":
-    """Read files and folders of images, or the labelled sections of Zarr stores and HDF5 files."""
     from invariance.images import read_mask_folder, read_masked_stack
     from invariance.volumes.opening import is_store
 

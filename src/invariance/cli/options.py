@@ -12,6 +12,7 @@ from invariance.cli.console import say_aside
 if TYPE_CHECKING:
     from invariance.encoders import OnnxEncoder
     from invariance.methods import ImageClassifier, ImageFolder
+    from invariance.segmentation import JungleSegmenter
     from invariance.transformations import TransformationSet
 
 MAX_SKIPPED_SHOWN = 5  # reasons
@@ -36,6 +37,7 @@ def use_jobs(context: typer.Context, jobs: int) -> int:
 
 FolderArgument = Annotated[Path, typer.Argument(help="Labelled images: FOLDER/<class>/<image>.")]
 ModelArgument = Annotated[Path, typer.Argument(help="A model made by `invariance fit`.")]
+SegmenterArgument = Annotated[Path, typer.Argument(help="A model made by `invariance fit-pixels`.")]
 InvariantToOption = Annotated[
     str | None,
     typer.Option(
@@ -187,6 +189,21 @@ def load_classifier(path: Path, scale: Scale | None = None) -> "ImageClassifier"
     if not isinstance(model, ImageClassifier):
         raise ValueError(
             f"model '{path}' is a {type(model).__name__}, which does not classify whole images. "
-            f"Make one that does with invariance fit; a model of pixels is used with invariance segment."
+            f"Make one that does with invariance fit; a model of pixels is used with invariance segment, "
+            f"and judged with invariance evaluate-pixels."
+        )
+    return model if scale is None else model.set_params(scale=str(scale))
+
+
+def load_segmenter(path: Path, scale: Scale | None = None) -> "JungleSegmenter":
+    """Load a model that labels pixels, and change how it scales images if `scale` is given."""
+    from invariance.models import load
+    from invariance.segmentation import JungleSegmenter
+
+    model: Any = load(path)
+    if not isinstance(model, JungleSegmenter):
+        raise ValueError(
+            f"model '{path}' is a {type(model).__name__}, which does not label pixels. "
+            f"Make one with invariance fit-pixels."
         )
     return model if scale is None else model.set_params(scale=str(scale))

@@ -9,8 +9,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from invariance.cli.cluster import LINE_SECONDS, in_words
-from invariance.cli.console import say, say_aside, say_in_place
+from invariance.cli.cluster import in_words
+from invariance.cli.console import LINE_SECONDS, say, say_aside, say_in_place
 from invariance.cli.output import describe_written
 
 if TYPE_CHECKING:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from invariance.cli.console import say
-from invariance.cli.options import JobsOption, Scale, ScaleOption, list_files, report_skipped
+from invariance.cli.options import (
+    JobsOption,
+    ScaleOption,
+    SegmenterArgument,
+    list_files,
+    load_segmenter,
+    report_skipped,
+)
 from invariance.cli.output import OverwriteOption, check_folder, claim_files, claim_store
 
 if TYPE_CHECKING:
@@ -46,7 +53,7 @@ class Result(NamedTuple):
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model made by `invariance fit-pixels`.")],
+    model: SegmenterArgument,
     images: Annotated[list[Path], typer.Argument(help="Images, stacks, or folders of them.")],
     output: Annotated[
         Path,
@@ -105,14 +112,14 @@ def run(
         options = VolumeOptions(
             level, channel, roi, workers, memory, scheduler, probabilities, ome_version, restart, dry_run
         )
-        segment_volume_to(_load(model, scale), images[0], output, options)
+        segment_volume_to(load_segmenter(model, scale), images[0], output, options)
         return
     _refuse_volume_options(level, channel, roi, workers, memory, scheduler, restart, dry_run)
     check_folder(output)
     skipped: list[tuple[Path, str]] = []
     files = list_files(images, skipped)
     report_skipped(skipped)
-    segmenter = _load(model, scale)
+    segmenter = load_segmenter(model, scale)
     # Stacks are opened twice: first to find invalid ones before any work, then one at a time, to save memory.
     plans = {file: _plan(open_stack(file), segmenter, output, probabilities, overlay) for file in files}
     _check_names(plans)
@@ -147,19 +154,6 @@ def _created(folder: Path) -> Iterator[None]:
     finally:
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def _load(path: Path, scale: Scale | None) -> "JungleSegmenter":
-    from invariance.models import load
-    from invariance.segmentation import JungleSegmenter
-
-    model = load(path)
-    if not isinstance(model, JungleSegmenter):
-        raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which does not label pixels. "
-            f"Make one with invariance fit-pixels."
-        )
-    return model if scale is None else model.set_params(scale=str(scale))
 
 
 def _plan(

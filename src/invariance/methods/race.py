@@ -163,7 +163,7 @@ class Race:
         elif not runner.forecast.timings:
             is_short = self.limit.left() - self._seconds_of_suited() < self.limit.seconds(TRIAL_SHARE)
             is_late = self.model is not None and (self.limit.share_spent() > LATE_SHARE or is_short)
-            return (Cause.NO_TIME, "the time was needed for others") if is_late else None
+            return (Cause.NO_TIME, "the time left is kept for those tried before") if is_late else None
         return self._too_slow(runner, heat)
 
     def _too_slow(self, runner: Runner, heat: Heat) -> tuple[Cause, str] | None:
