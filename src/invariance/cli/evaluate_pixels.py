@@ -1,6 +1,8 @@
 """`invariance evaluate-pixels`: how well a model labels the pixels of images with masks."""
 
 import json
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -121,10 +123,10 @@ def _evaluate(
 
 def _names(data: "MaskedImages") -> list[str]:
     """The name of every image; pages of a stack are numbered from 1."""
-    names = []
-    for place, path in enumerate(data.paths):
-        pages = [number for number, other in enumerate(data.paths) if other == path]
-        names.append(f"{path} ({pages.index(place) + 1})" if len(pages) > 1 else str(path))
+    n_pages, seen, names = Counter(data.paths), Counter[Path](), []
+    for path in data.paths:
+        seen[path] += 1
+        names.append(f"{path} ({seen[path]})" if n_pages[path] > 1 else str(path))
     return names
 
 
