@@ -1,6 +1,6 @@
-from .label_scores import ClassScores as ClassScores
-from .label_scores import LabelScores as LabelScores
-from .label_scores import label_scores as label_scores
+from .class_scores import ClassScores as ClassScores
+from .class_scores import LabelScores as LabelScores
+from .class_scores import label_scores as label_scores
 from .live import LiveScores as LiveScores
 from .live import LiveSegmenter as LiveSegmenter
 from .live import LiveTile as LiveTile
