@@ -33,6 +33,13 @@ def still(page: Any) -> Iterator[Any]:
     wait_until(page, "studio.state().is_live")
 
 
+# Whether a stroke over the text of a message would end in it.
+HIT_BY_STROKES = """() => {
+  const { x, y, width, height } = document.querySelector(".toast p").getBoundingClientRect();
+  return Boolean(document.elementFromPoint(x + width / 2, y + height / 2).closest(".toast"));
+}"""
+
+
 def test_first_steps_tick_themselves_off(studio: Studio, open_page: Callable[..., Any]) -> None:
     page = open_page(studio, is_fresh=True)  # the first test of this file: nothing is painted yet
     assert page.locator(".guide li.is-now").count() == 1
@@ -106,6 +113,8 @@ def test_hidden_classes_are_not_shown_and_locked_ones_not_changed(still: Any) ->
     page.click("#class-1")
     drag(page, (30, 100), (30, 120))  # would be invisible: refused, with a way out
     assert label_at(page, 30, 110) == 0
+    page.wait_for_selector(".toast p")
+    assert not page.evaluate(HIT_BY_STROKES)
     page.locator(".toast button", has_text="Show").click()
     wait_until(page, "!studio.state().classes.pixels[0].is_hidden && !studio.state().classes.pixels[0].is_locked")
 
