@@ -262,7 +262,7 @@ QUOTATIONS: dict[str, tuple[Quotation, ...]] = {
             variants=("all, 1-vs-1",),
         ),
         Quotation(
-            "Flowers 17 with five kernels of noise added to the paper's three, accuracy",
+            "Flowers 17 without near-identical images, with five kernels of noise added to the paper's three, accuracy",
             "flowers17",
             "without near-identical images, accuracy in %",
             ("the three and noise, 1-vs-all",),

@@ -67,14 +67,16 @@ def test_json_has_the_scores_of_the_predictions(capsys):
     )
     assert [image["image"] for image in found["images"]] == ["stack.tif (1)", "stack.tif (2)"]
     regions = segmentation_scores(probabilities[..., 0], masks == 1, labelled=counted)
-    assert found["regions"] == pytest.approx(regions._asdict())
+    assert found["regions"]["best_threshold"] == pytest.approx(regions._asdict())
+    of_labels = segmentation_scores(predicted == 1, masks == 1, thresholds=[0.5], labelled=counted)
+    assert found["regions"]["labels"] == pytest.approx(of_labels._asdict())
 
 
 def test_files_are_the_same_as_the_stack_and_are_named(capsys):
     stack = json.loads(run(capsys, "stack.tif", "labels.tif", "--json")[1])
     files = json.loads(run(capsys, "images", "masks", "--json")[1])
     assert files["confusion"] == stack["confusion"]
-    assert files["regions"] is None
+    assert files["regions"] == {"labels": None, "best_threshold": None}
     assert {image["image"] for image in files["images"]} == {"images/1.png", "images/2.png"}
 
 
@@ -94,7 +96,7 @@ def test_it_prints_classes_confusions_and_the_worst_images_first(capsys):
 def test_another_value_may_be_unlabelled(capsys):
     masks = [np.asarray(Image.open(f"masks/{number}.png")) for number in (1, 2)]
     for number, mask in zip((1, 2), masks, strict=True):
-        write(Path(f"marked/{number}.png"), np.where(mask == 0, 9, mask))
+        write(Path(f"marked/{number}.png"), np.where((mask == 0) & (np.arange(64) < 32), 9, mask))  # 9 and 0
     found = json.loads(run(capsys, "images", "marked", "--unlabelled", "9", "--json")[1])
     assert found["n_pixels"] == sum((mask != 0).sum() for mask in masks)
 
@@ -103,7 +105,8 @@ def test_another_value_may_be_unlabelled(capsys):
     ("arguments", "message"),
     [
         (["images", "other"], "mask of 'images/1.png' has pixels of 3, which the model does not know; it knows 1, 2"),
-        (["images", "images"], "are images and masks swapped"),
+        (["images", "images"], "Are images and masks swapped?"),
+        (["images", "masks", "--boundary", "1", "--unlabelled", "1"], "--boundary 1 needs masks with pixels of it"),
         (["images", "masks", "--boundary", "3"], "--boundary must be a class of the model, one of 1, 2; got 3."),
         (["sizes", "size masks", "--boundary", "1"], "images of one size"),
         (["images", "empty"], "no pixel is labelled"),

@@ -85,7 +85,10 @@ def test_every_image_gets_a_label_map_of_its_stem_with_the_masks_values(folder, 
         assert labels.dtype == np.uint8
         np.testing.assert_array_equal(labels, expected_labels(image))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"out/a.png: 0 {np.mean(images['a.png'] < 128):.1%}, 255 {np.mean(images['a.png'] >= 128):.1%}"
+    assert (
+        lines[0]
+        == f"out/a.png: class 0 {np.mean(images['a.png'] < 128):.1%}, class 255 {np.mean(images['a.png'] >= 128):.1%}"
+    )
 
 
 IMAGEJ = {"imagej": True, "resolution": (4.0, 5.0), "metadata": {"axes": "TZYX", "unit": "um", "spacing": 0.3}}

@@ -238,8 +238,8 @@ def test_without_a_terminal_lines_say_how_far_work_is(monkeypatch):
             assert list(track(iter("ab"), "inner")) == ["a", "b"]
     assert list(track([1], "after")) == [1]
     assert lines == [
-        "outer: 0 of 2", "outer: 0 of 2; inner: 0", "outer: 0 of 2; inner: 1",
-        "outer: 1 of 2", "outer: 1 of 2; inner: 0", "outer: 1 of 2; inner: 1",
+        "outer: 0 of 2", "outer: 0 of 2; inner, step 1", "outer: 0 of 2; inner, step 2",
+        "outer: 1 of 2", "outer: 1 of 2; inner, step 1", "outer: 1 of 2; inner, step 2",
     ]  # fmt: skip
 
 

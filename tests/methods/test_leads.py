@@ -68,12 +68,12 @@ def test_on_all_images_standard_errors_decide():
 
 
 def test_what_stops_learning_is_dropped_sooner_and_does_not_drop_what_goes_on():
-    def is_dropped(n_wrong, max_behind, max_leader):
-        leader, behind = runner_of(20, 480, 240, max_leader), runner_of(n_wrong, 480, 240, max_behind)
+    def is_dropped(n_wrong, n_learned, max_behind, max_leader):
+        leader, behind = runner_of(20, 480, n_learned, max_leader), runner_of(n_wrong, 480, n_learned, max_behind)
         return is_clearly_worse(behind, leader, heat_of(1), N_IMAGES)
 
-    assert is_dropped(28, 3000, N_IMAGES)  # it would not be with room for as many images
-    assert not is_dropped(28, 3000, 3000)
-    assert not is_dropped(100, N_IMAGES, 3000)  # five times as many errors
-    assert is_dropped(100, N_IMAGES, N_IMAGES)
-    assert is_dropped(220, N_IMAGES, 3000)
+    assert is_dropped(28, 240, 3000, N_IMAGES)  # it would not be with room for as many images
+    assert not is_dropped(28, 240, 3000, 3000)
+    assert is_dropped(28, 1440, N_IMAGES, N_IMAGES)
+    assert not is_dropped(28, 1440, N_IMAGES, 3000)  # it may catch up
+    assert is_dropped(43, 1440, N_IMAGES, 3000)  # twice as many errors are too many, whoever leads

@@ -53,8 +53,12 @@ FIRST = 40  # images of the first rung of few classes
 
 @pytest.fixture
 def world(monkeypatch):
-    """A clock that only trials and fits move; `world.speeds` may be changed, `world.tried` has (name, n trained on)."""
-    world = SimpleNamespace(now=1000.0, speeds=dict(SPEEDS), tried=[], fitted=[], ill=set())
+    """A clock that only trials and fits move; `world.speeds` may be changed, `world.tried` has (name, n trained on).
+
+    Methods in `world.shares` are right about the same images, namely this share of them as a function of the number of
+    training images.
+    """
+    world = SimpleNamespace(now=1000.0, speeds=dict(SPEEDS), shares={}, tried=[], fitted=[], ill=set())
 
     def spend_fitting(name, n_images):
         speed, method = world.speeds[name], get_method(name)
@@ -72,8 +76,10 @@ def world(monkeypatch):
         world.now += speed.image * len(held)
         world.tried.append((name, len(training)))
         few, many = speed.right
-        difficulty = np.random.default_rng(sum(map(ord, name))).random(len(images))[held]
-        is_right = difficulty < many + (few - many) * FIRST / len(training)
+        seed, share = sum(map(ord, name)), many + (few - many) * FIRST / len(training)
+        if name in world.shares:
+            seed, share = 0, world.shares[name](len(training))
+        is_right = np.random.default_rng(seed).random(len(images))[held] < share
         probabilities = np.eye(n_classes)[(labels[held] + ~is_right) % n_classes]
         return Judged(held, probabilities, seconds, speed.image * len(held))
 
@@ -189,12 +195,41 @@ def test_a_method_is_not_left_out_for_a_guess_from_few_images(world):
     assert select_method(*task(60_000, n_classes=10), budget=300).method == "landmarks"
 
 
-def test_a_lead_by_chance_is_not_fitted_to_all_images_again_and_again(world):
-    world.ill = set(method_names()) - {"landmarks", "codebook"}
-    for name in ("landmarks", "codebook"):
-        world.speeds[name] = Speed(0.3, 0.005, 0.001, (0.8, 0.8))
-    select_method(*task(3000), budget=900)
-    assert [n for _, n in world.fitted].count(3000) <= 2
+def only(world, **shares):
+    """Let only these methods take part, equally fast, and right as they say."""
+    world.ill = set(method_names()) - set(shares)
+    for name in shares:
+        world.speeds[name] = Speed(0.3, 0.005, 0.001, (0.0, 0.0))
+    world.shares = shares
+
+
+def test_a_lead_by_chance_does_not_replace_a_model_of_all_images(world):
+    shares = {40: 0.8, 240: 0.911}  # at 240 images ahead, by one to two standard errors
+    only(world, landmarks=lambda n: 0.9, codebook=lambda n: shares.get(n, 0.85))
+    assert select_method(*task(3000), budget=900).method == "landmarks"
+    assert [name for name, n in world.fitted if n == 3000] == ["landmarks"]
+
+
+def test_a_tie_on_the_first_rung_is_not_fitted_to_all_images(world):
+    only(world, landmarks=lambda n: 0.8, codebook=lambda n: 0.8 if n < 240 else 0.95)
+    assert select_method(*task(3000), budget=900).method == "codebook"
+    assert [name for name, n in world.fitted if n == 3000] == ["codebook"]
+
+
+def test_what_is_worse_than_any_that_goes_on_learning_is_dropped(world):
+    # 'tangent' leads, but learns from 3,000 images at most: what it leads by may be made up for.
+    only(world, tangent=lambda n: 0.965, landmarks=lambda n: 0.964, codebook=lambda n: 0.945)
+    world.speeds["tangent"] = Speed(0.3, 5e-6, 0.001, (0.0, 0.0))
+    selected = select_method(*task(30_000), budget=900)
+    assert causes(selected)["codebook"] == Cause.WORSE
+    assert max(n for name, n in world.tried if name == "codebook") < 2000
+
+
+def test_a_clear_leader_on_many_images_is_not_left_behind_for_a_slow_trial(world):
+    only(world, tangent=lambda n: 0.96, landmarks=lambda n: 0.925)
+    world.speeds["tangent"] = Speed(0.3, 2e-5, 0.008, (0.0, 0.0))  # 180 s to fit, 250 s to try on 8,640 images
+    world.speeds["landmarks"] = Speed(0.3, 0.001, 0.001, (0.0, 0.0))
+    assert select_method(*task(60_000), budget=600).method == "tangent"
 
 
 def test_the_most_often_right_wins_though_it_is_slow(world):

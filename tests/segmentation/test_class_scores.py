@@ -50,9 +50,18 @@ def test_unlabelled_pixels_do_not_count(labels):
     np.testing.assert_array_equal(label_scores(predicted, hidden, CLASSES, 99).confusion, scores.confusion)
 
 
+def test_the_order_of_classes_does_not_matter(labels):
+    np.testing.assert_array_equal(
+        label_scores(*labels, CLASSES[::-1]).confusion, label_scores(*labels, CLASSES).confusion
+    )
+
+
 def test_what_is_not_defined_is_none():
     absent = label_scores([7, 7], [7, 7], CLASSES).by_class[0]
     assert absent == (0, 0, 0, None, None, None, None)
+    nothing = label_scores([7, 7], [0, 0], CLASSES, unlabelled=0)
+    assert nothing.n_pixels == 0
+    assert np.isnan([nothing.accuracy, nothing.balanced_accuracy, nothing.mean_iou]).all()
 
 
 @pytest.mark.parametrize(

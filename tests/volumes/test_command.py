@@ -31,7 +31,7 @@ def folder(tmp_path, model, source, monkeypatch):
 def test_a_volume_is_labelled_by_two_workers(folder, expected, capsys):
     assert main(["segment", "m.inv", "source.zarr", "-o", "out.zarr", "--workers", "2", "--memory", "4GB"]) == 0
     np.testing.assert_array_equal(zarr.open_array(folder / "out.zarr", path="0")[:], expected[0])
-    assert capsys.readouterr().out.startswith("out.zarr: 3 ")
+    assert capsys.readouterr().out.startswith("out.zarr: class 3 ")
 
 
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(folder, capsys):

@@ -76,7 +76,7 @@ class ProgressLog:
 
 
 def _state(label: str, done: int, total: int | None) -> str:
-    return f"{label}: {done}" if total is None else f"{label}: {done} of {total}"
+    return f"{label}, step {done + 1}" if total is None else f"{label}: {done} of {total}"
 
 
 _log: ContextVar[ProgressLog | None] = ContextVar("log", default=None)
@@ -102,7 +102,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, shown: bool 
     total : int, default=None
         The number of items, if it cannot be found by `len`.
     shown : bool, default=None
-        Whether a bar may be shown; None shows it on a terminal only, so that logs and pipes stay clean.
+        Whether a bar may be shown; None shows it on a terminal only; elsewhere see `logging_progress`.
 
     Yields
     ------

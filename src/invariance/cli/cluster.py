@@ -55,6 +55,11 @@ def open_client(workers: int, scheduler: str | None, max_bytes: int | None = Non
     if scheduler is None and workers == 1:
         yield None
         return
+    if scheduler is not None and workers != 1:
+        raise ValueError(
+            f"--workers starts processes on this machine, --scheduler uses those of a cluster; got {workers} and "
+            f"'{scheduler}'. Omit one of them."
+        )
     check_installed(NEEDED, "workers")
     from logging import CRITICAL
 

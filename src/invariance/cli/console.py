@@ -4,6 +4,7 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -106,6 +107,11 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     console.print()
     console.print(Text(title, style="bold"))
     console.print(table)
+
+
+def list_shares(classes: Iterable[object], shares: Iterable[float]) -> str:
+    """Return the classes of pixels and their shares, in one line."""
+    return ", ".join(f"class {label} {share:.1%}" for label, share in zip(classes, shares, strict=True))
 
 
 def percent(share: float | None) -> str:

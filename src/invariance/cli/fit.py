@@ -184,8 +184,11 @@ def _print(
     _print_entry("Method", f"{method.name}: {method.summary}.")
     if selection is not None:
         _print_entry("Why", selection.reason)
-    shortage = f"There was time for {n_fitted} of {n_read} images. " if fewer else ""
-    _print_entry("Learned", f"{shortage}{classifier.learned_sentence}")
+    shortage = f"There was time for {n_fitted} of {n_read} images" if fewer else ""
+    if shortage and classifier.n_learned_ == n_fitted:
+        _print_entry("Learned", f"{shortage}.")
+    else:
+        _print_entry("Learned", f"{shortage}{'. ' * bool(shortage)}{classifier.learned_sentence}")
     plan = classifier.plan()
     for part in plan.parts:
         entry = part.as_json()

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from invariance.cli.console import say
+from invariance.cli.console import say, say_aside
 from invariance.cli.options import FitScaleOption, JobsOption, Scale, SeedOption, report_skipped
 from invariance.cli.output import MODEL, OverwriteOption, claim_file
 
 if TYPE_CHECKING:
     from invariance.images import MaskedImages
 
+BACKGROUND_SHARE = 0.95  # of pixels; where more are 0, they are seldom a class
 EXAMPLES = """Examples:
 
   invariance fit-pixels cells/ masks/ -o cells.inv
@@ -94,6 +95,8 @@ def run(
         chosen["patch_size"] = _read_patch_size(patch_size)
     segmenter = JungleSegmenter(random_state=seed, **chosen)
     data = read_masked(images, masks, unlabelled, max_classes, level, channel)
+    if unlabelled is None:
+        _note_background(data)
     started = time.perf_counter()
     segmenter.fit(data.images, data.masks)
     seconds = time.perf_counter() - started
@@ -104,12 +107,19 @@ def run(
         default = "" if invariant_to else ", by default"
         say(f"Ignores {part.text} ({part.treatment}{default}). {part.sentence}")
     n_labelled = int(segmenter.n_labelled_.sum())
-    drawn = f"{segmenter.max_pixels:,} of these pixels, drawn from" if segmenter.max_pixels < n_labelled else "all of"
-    say(
-        f"Trained on {drawn} {len(data.images)} images in {seconds:.1f} s; "
-        f"patches are {segmenter.patch_size_} pixels wide."
-    )
+    n_images = sum(unlabelled is None or bool((mask != unlabelled).any()) for mask in data.masks)
+    of_images = f"of {n_images} image{'s' * (n_images != 1)}"
+    drawn = f"{segmenter.max_pixels:,} of these" if segmenter.max_pixels < n_labelled else f"all {n_labelled:,}"
+    say(f"Trained on {drawn} pixels {of_images} in {seconds:.1f} s; patches are {segmenter.patch_size_} pixels wide.")
     say(f"Model: {path.resolve()}")
+
+
+def _note_background(data: "MaskedImages") -> None:
+    """Say so if nearly all pixels are 0, as where strokes were painted and 0 means unlabelled."""
+    n_pixels = sum(mask.size for mask in data.masks)
+    share = sum(int((mask == 0).sum()) for mask in data.masks) / n_pixels
+    if share > BACKGROUND_SHARE:
+        say_aside(f"Note: {share:.1%} of the mask pixels are 0. If these have no label, add --unlabelled 0.")
 
 
 def read_masked(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from invariance.cli.console import say
+from invariance.cli.console import list_shares, say
 from invariance.cli.options import (
     JobsOption,
     ScaleOption,
@@ -128,8 +128,7 @@ def run(
     with _created(output):
         for file, results in plans.items():
             shares = _segment(open_stack(file), segmenter, results)
-            listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, shares, strict=True))
-            say(f"{results[0].path}: {listed}")
+            say(f"{results[0].path}: {list_shares(segmenter.classes_, shares)}")
 
 
 def _refuse_volume_options(level, channel, roi, workers, memory, scheduler, restart, dry_run) -> None:

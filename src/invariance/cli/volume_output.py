@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from invariance.cli.cluster import ProgressLine, check_installed, in_words, open_client
-from invariance.cli.console import say, say_aside
+from invariance.cli.console import list_shares, say, say_aside
 
 if TYPE_CHECKING:
     from invariance.segmentation import JungleSegmenter
@@ -66,8 +66,7 @@ def segment_volume_to(segmenter: "JungleSegmenter", source: Path, target: Path, 
         raise typer.Exit(1)
     if outcome.n_found:
         say_aside(f"{outcome.n_found} of {outcome.n_blocks} blocks were finished by an earlier run.")
-    listed = ", ".join(f"{label} {share:.1%}" for label, share in zip(segmenter.classes_, outcome.shares, strict=True))
-    say(f"{target}: {listed}")
+    say(f"{target}: {list_shares(segmenter.classes_, outcome.shares)}")
 
 
 def parse_bytes(text: str) -> int:
@@ -110,4 +109,7 @@ def _describe(plan: "Plan", segmenter: "JungleSegmenter", options: VolumeOptions
     say(f"volume: {' x '.join(map(str, shape))} ({plan.volume.axes}), {plan.volume.dtype}")
     say(f"blocks: {plan.grid.n_blocks} of {' x '.join(map(str, block))}")
     say(f"memory per worker: at most {block_bytes(segmenter, block) / 1e9:.1f} GB")
-    say(f"expected time: about {in_words(total / options.workers)} with {options.workers} workers of this machine")
+    n_workers = options.workers
+    machine = f"{n_workers} worker{'s' * (n_workers != 1)} of this machine"
+    shared = "; a cluster divides it among its workers" if options.scheduler is not None else ""
+    say(f"expected time: about {in_words(total / n_workers)} with {machine}{shared}")

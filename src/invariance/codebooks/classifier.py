@@ -229,6 +229,11 @@ class CodebookClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_bag(self) -> BagOfFeatures:
         """An unfitted bag with the parameters that it is lent."""
+        if self.bag is not None and not isinstance(self.bag, BagOfFeatures):
+            raise ValueError(
+                f"bag must be a BagOfFeatures; got {self.bag!r}. Φ is passed by name: "
+                f"CodebookClassifier(transformations=...)."
+            )
         bag = BagOfFeatures() if self.bag is None else clone(self.bag)
         if self.transformations is not None and bag.transformations is not None:
             raise ValueError(

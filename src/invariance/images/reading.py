@@ -137,7 +137,10 @@ def _labels(path: Path, values: np.ndarray) -> np.ndarray:
         # Many programs save masks as RGB or with an opaque alpha: exact, as long as all channels agree.
         colours = values[..., :1] if values.shape[-1] == 2 else values[..., :3]
         if (colours != colours[..., :1]).any():
-            raise ImageError(f"mask '{path}' is in colour, but a mask holds one integer per pixel. Save it as grey.")
+            raise ImageError(
+                f"mask '{path}' is in colour, but a mask holds one integer per pixel. Save it as grey; if it is a "
+                f"stack of {colours.shape[-1]} masks that was written as one colour image, save it as grey pages."
+            )
         values = colours[..., 0]
     if values.dtype.kind == "f":
         n_bad = int(np.count_nonzero(~(np.abs(values) < _MAX_LABEL)))

@@ -324,8 +324,8 @@ class _Ring:
         left, expected = self.deadline - time.monotonic(), self.expected_seconds(method, classifier)
         if left > 0 and expected <= left:
             return True
-        about = f"; a fold takes about {expected:.0f} s" if expected else ""
-        self.untried[name_of(method, invariance)] = f"too little time was left{about}"
+        why = "the time was over" if left <= 0 else f"a fold takes about {expected:.1f} s, {left:.1f} s were left"
+        self.untried[name_of(method, invariance)] = why
         return False
 
     def expected_seconds(self, name: str, classifier: Any) -> float:

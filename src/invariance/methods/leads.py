@@ -49,4 +49,5 @@ def is_clearly_worse(runner: Runner, other: Runner, heat: Heat, n_images: int) -
     needed = TIMES_ERRORS if runner.n_learned < N_SETTLED else 1.0
     # A method that stops learning at some number of images is caught up with by one that does not.
     needed *= math.pow(runner.room_to_learn(n_images) / other.room_to_learn(n_images), LEARNING_RATE)
+    needed = min(needed, TIMES_ERRORS)
     return behind > n_errors * error and 1 - runner.trial.accuracy > needed * (1 - other.trial.accuracy)

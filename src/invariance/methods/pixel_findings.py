@@ -145,7 +145,7 @@ class PixelAdvice(NamedTuple):
     n_pixels, n_learned : int
         Numbers of pixels drawn, and of those that a model learns from.
     unit : str
-        What is held out as a whole: "images", "strokes", or "squares of 64 pixels".
+        What is held out as a whole: "images", "strokes", or "squares of 64 x 64 pixels".
     n_units, n_runs : int
         Numbers of these, and of models per candidate.
     seconds : float
@@ -208,11 +208,12 @@ class PixelAdvice(NamedTuple):
     @property
     def reasons(self) -> list[str]:
         """What was compared, what helps, hurts, makes no difference or is unclear, and what to keep in mind."""
+        images = f"{self.n_images} image{'s' * (self.n_images != 1)}"
+        drawn = "" if self.n_pixels == self.n_labelled else f"; {self.n_pixels:,} of them, drawn at random, were used"
         said = [
-            f"{self.n_images} images with {self.n_labelled:,} labelled pixels of {len(self.classes)} classes; "
-            f"{self.n_pixels:,} of these pixels, drawn at random, were used.",
+            f"{images} with {self.n_labelled:,} labelled pixels of {len(self.classes)} classes{drawn}.",
             f"{self.n_runs} models per candidate learned from {self.n_learned:,} pixels each and were tested on pixels "
-            f"of other {self.unit} ({self.n_units} in all).",
+            f"of other {self.unit}, {self.n_units} in all.",
         ]
         for verdict, word in ((Verdict.HELPS, "Helps"), (Verdict.HURTS, "Hurts")):
             found = [f"{f.name} ({_points(f)}{self._most_changed(f)})" for f in self.ranked(verdict)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from invariance.methods.decisions import Basis, Cause, LeftOut, Selection, Stage, Step
 from invariance.methods.heats import TIMES_LAST, TIMES_MORE, Heat
-from invariance.methods.leads import N_ERRORS, N_ERRORS_AHEAD, gain, is_ahead, is_clearly_worse
+from invariance.methods.leads import N_ERRORS, N_ERRORS_AHEAD, N_SETTLED, gain, is_ahead, is_clearly_worse
 from invariance.methods.limits import Limit
 from invariance.methods.runner import Model, Runner
 from invariance.methods.trial import draw_part
@@ -99,7 +99,8 @@ class Race:
         if suited is not None and self._too_slow(suited, heat) is not None:
             return True
         ranked = self._ranked()
-        is_early = heat.starts_rung and bool(ranked) and TIMES_MORE * ranked[0].n_learned < len(self.images)
+        n_learned = ranked[0].n_learned if ranked else 0
+        is_early = heat.starts_rung and n_learned < N_SETTLED and TIMES_MORE * n_learned < len(self.images)
         needed = ranked if is_early else ranked[:1]
         return bool(ranked) and all(self._too_slow(runner, heat) is not None for runner in needed)
 
@@ -177,7 +178,8 @@ class Race:
     def _reserve(self, runner: Runner) -> float:
         """Seconds to keep for fitting this method, or the best so far of those that there is time to fit."""
         left = self.limit.left()
-        leaders = [seconds for seconds in map(self._seconds_to_have, self._ranked()) if seconds <= left]
+        forecast = [other for other in self._ranked() if not other.is_guess(len(self.images))]
+        leaders = [seconds for seconds in map(self._seconds_to_have, forecast) if seconds <= left]
         return max([self._least_seconds_to_have(runner), min(left, self._seconds_of_suited()), *leaders[:1]])
 
     def _seconds_of_suited(self) -> float:

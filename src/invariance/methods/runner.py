@@ -115,14 +115,17 @@ class Runner:
 
     def least_seconds_of_fit(self, n_images: int) -> float:
         """Seconds that fitting so many images takes at least, if much of the time on few does not grow."""
-        is_guess = len(self.forecast.timings) == 1 and self._is_far(n_images)
-        return self.forecast.fit_at_least(*self._count_fitted(n_images)) if not is_guess else 0.0
+        return 0.0 if self.is_guess(n_images) else self.forecast.fit_at_least(*self._count_fitted(n_images))
+
+    def is_guess(self, n_images: int) -> bool:
+        """Whether a forecast for so many images is a guess: from trials on as few as two rungs below."""
+        return len(self.forecast.timings) == 1 and self._times_more(n_images) > TIMES_MORE**2
 
     def is_known(self, n_images: int) -> bool:
         """Whether fitting so many images can be forecast: one trial on few says too little, as does unseen growth."""
         timings = self.forecast.timings
         is_measured = self.forecast.n_noted > 1 and self.method.growth == 1
-        return bool(timings) and (len(timings) > 1 or is_measured or not self._is_far(n_images))
+        return bool(timings) and (len(timings) > 1 or is_measured or self._times_more(n_images) <= 2 * TIMES_MORE)
 
     def room_to_learn(self, n_images: int) -> float:
         """How many times as many images it would learn from, given so many, as it did on its rung."""
@@ -139,8 +142,9 @@ class Runner:
         share = n_learned / len(self._is_described)
         return n_learned, round(share * int((~self._is_described).sum()))
 
-    def _is_far(self, n_images: int) -> bool:
-        return self._count_learned(n_images) > 2 * TIMES_MORE * self.forecast.timings[-1].n_images
+    def _times_more(self, n_images: int) -> float:
+        """How many times as many images it would learn from, given so many, as in its largest timing."""
+        return self._count_learned(n_images) / self.forecast.timings[-1].n_images
 
     def _count_new(self, rows: np.ndarray) -> int:
         return int((~self._is_described[rows]).sum())

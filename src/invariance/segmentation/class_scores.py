@@ -1,5 +1,6 @@
 """Scores of label maps of any number of classes, from the numbers of pixels of every true and predicted class."""
 
+import math
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -47,6 +48,9 @@ class LabelScores:
     def __init__(self, classes: ArrayLike, confusion: ArrayLike):
         self.classes, self.confusion = np.asarray(classes), np.asarray(confusion)
 
+    def __repr__(self) -> str:
+        return f"<LabelScores: accuracy {self.accuracy:.1%} of {self.n_pixels:,} pixels, mean IoU {self.mean_iou:.1%}>"
+
     def __add__(self, other: "LabelScores") -> "LabelScores":
         return LabelScores(self.classes, self.confusion + other.confusion)
 
@@ -57,18 +61,18 @@ class LabelScores:
 
     @property
     def accuracy(self) -> float:
-        """Share of the labelled pixels whose class is predicted."""
-        return float(self.confusion.trace() / self.n_pixels)
+        """Share of the labelled pixels whose class is predicted; NaN if there is none."""
+        return float(self.confusion.trace()) / self.n_pixels if self.n_pixels else math.nan
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean recall of the classes that have pixels."""
-        return float(np.mean([scores.recall for scores in self.by_class if scores.recall is not None]))
+        """Mean recall of the classes that have labelled pixels; NaN if there is none."""
+        return _mean([scores.recall for scores in self.by_class if scores.recall is not None])
 
     @property
     def mean_iou(self) -> float:
-        """Mean intersection over union of the classes that have pixels or are predicted."""
-        return float(np.mean([scores.iou for scores in self.by_class if scores.iou is not None]))
+        """Mean intersection over union of the classes that have labelled pixels; NaN if there is none."""
+        return _mean([scores.iou for scores in self.by_class if scores.n_pixels and scores.iou is not None])
 
     @cached_property
     def by_class(self) -> list[ClassScores]:
@@ -101,7 +105,7 @@ def label_scores(predicted: ArrayLike, truth: ArrayLike, classes: ArrayLike, unl
     predicted, truth : array-like of the same shape, int
         Labels of pixels.
     classes : array-like of shape (n_classes,)
-        All values of labels, sorted.
+        All values of labels; the scores are in their sorted order.
     unlabelled : int or None, default=None
         The value of pixels in `truth` that do not count; None counts all.
 
@@ -109,7 +113,7 @@ def label_scores(predicted: ArrayLike, truth: ArrayLike, classes: ArrayLike, unl
     -------
     scores : LabelScores
     """
-    found, true, values = np.asarray(predicted), np.asarray(truth), np.asarray(classes)
+    found, true, values = np.asarray(predicted), np.asarray(truth), np.unique(classes)
     if found.shape != true.shape:
         raise ValueError(f"predicted must have the shape {true.shape} of truth; got {found.shape}.")
     counted = np.ones(true.shape, bool) if unlabelled is None else true != unlabelled
@@ -123,6 +127,10 @@ def label_scores(predicted: ArrayLike, truth: ArrayLike, classes: ArrayLike, unl
     codes = np.searchsorted(values, true[counted]) * len(values) + np.searchsorted(values, found[counted])
     confusion = np.bincount(codes, minlength=len(values) ** 2).reshape(len(values), len(values))
     return LabelScores(values, confusion)
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -24,7 +24,7 @@ class Parts(NamedTuple):
     Attributes
     ----------
     unit : str
-        "images", "strokes", or "squares of 64 pixels".
+        "images", "strokes", or "squares of 64 x 64 pixels".
     numbers : ndarray of shape (n,)
         The part of every pixel.
     """
@@ -59,7 +59,7 @@ def hold_together(masks: list[np.ndarray], pixels: Pixels, classes: np.ndarray, 
     ways: list[tuple[str, Callable[[], np.ndarray]]] = [("images", lambda: pixels.image)]
     if has_strokes:
         ways.append(("strokes", partial(number_strokes, [mask != NO_LABEL for mask in masks], pixels)))
-    ways += [(f"squares of {side} pixels", partial(_number_squares, pixels, side)) for side in SQUARES]
+    ways += [(f"squares of {side} x {side} pixels", partial(_number_squares, pixels, side)) for side in SQUARES]
     divided = [Parts(unit, number()) for unit, number in ways]
     for enough in range(ENOUGH_PARTS, 1, -1):
         for parts in divided:

@@ -101,7 +101,7 @@ def segmentation_scores(
     Differs from the program of the challenge (Fiji's Trainable Segmentation): V_rand is a mean over sections like
     V_info, while the program pools pairs of pixels; there are 23 thresholds instead of 11.
 
-    For label maps of more classes use `sklearn.metrics.f1_score` with `average=None`.
+    For label maps of more classes use `label_scores`.
     """
     maps, truths, counted = _check_maps(probabilities, truth, labelled)
     cutoffs = _check_thresholds(thresholds)

@@ -21,6 +21,7 @@ from invariance.tangents.distance import TangentDistance
 from invariance.tangents.jitter import JitteredDistance
 from invariance.tangents.psd import PsdCorrection, check_psd_correction, negative_share
 from invariance.tangents.widths import WidthSearch
+from invariance.transformations import TransformationSet
 
 N_FOLDS = 5  # of the calibration, scikit-learn's default
 
@@ -215,7 +216,14 @@ class TangentSVC(GramClassifier):
         self.image_shape = image_shape
 
     def _unfitted_kernel(self):
-        return TangentDistance() if self.kernel is None else clone(self.kernel)
+        if self.kernel is None:
+            return TangentDistance()
+        is_kernel = callable(self.kernel) and hasattr(self.kernel, "diag") and not isinstance(self.kernel, type)
+        if not is_kernel:
+            moved = isinstance(self.kernel, TransformationSet)
+            example = f"TangentDistance({self.kernel!r})" if moved else "TangentDistance()"
+            raise ValueError(f"kernel must be a kernel of images; got {self.kernel!r}. Try {example}.")
+        return clone(self.kernel)
 
 
 class JitteredSVC(GramClassifier):

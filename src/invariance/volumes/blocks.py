@@ -81,7 +81,9 @@ def check_roi(roi: Sequence[slice] | None, shape: Sequence[int]) -> tuple[slice,
     found = []
     for part, length in zip(roi, shape, strict=True):
         start, stop, step = part.indices(length)
-        if step != 1 or start >= stop:
-            raise ValueError(f"roi must lie in {tuple(shape)} and hold at least one pixel; got {part}.")
+        is_beyond = part.stop is not None and part.stop > length
+        if step != 1 or start >= stop or is_beyond:
+            asked = f"{'' if part.start is None else part.start}:{'' if part.stop is None else part.stop}"
+            raise ValueError(f"roi must lie in {tuple(shape)} and hold at least one pixel; got {asked} of {length}.")
         found.append(slice(start, stop))
     return tuple(found)

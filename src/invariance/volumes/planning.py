@@ -98,7 +98,7 @@ def _fit_block(model: JungleSegmenter, shape, chunks, max_bytes: int | None) -> 
         least = min(block_bytes(model, block) for block in blocks)
         raise ValueError(
             f"a block of {' x '.join(map(str, blocks[-1]))} pixels needs {least / 1e9:.2g} GB, more than the memory of "
-            f"a worker. Give it more (--memory), or choose smaller chunks."
+            f"a worker. Give it more (--memory), or store the volume in smaller chunks."
         )
     return fitting[0]
 
