@@ -203,13 +203,24 @@ def _fit_pixels(world: Path, files: list[Path]) -> list[str]:
 
 
 def _advise_pixels(world: Path, files: list[Path]) -> list[str]:
-    """A damaged image with a whole mask, and a whole image with a damaged mask."""
-    pairs = [(str(files[0]), "masks/0.png"), ("cells/0.png", str(files[-1]))]
     return [
         fault
-        for pair in pairs
+        for pair in _damaged_pairs(files)
         for fault in run_command(["advise-pixels", *pair, "--pixels", "200", "--patch-size", "5"], world).faults()
     ]
+
+
+def _evaluate_pixels(world: Path, files: list[Path]) -> list[str]:
+    return [
+        fault
+        for pair in _damaged_pairs(files)
+        for fault in run_command(["evaluate-pixels", "p.inv", *pair, "--boundary", "1"], world).faults()
+    ]
+
+
+def _damaged_pairs(files: list[Path]) -> list[tuple[str, str]]:
+    """A damaged image with a whole mask, and a whole image with a damaged mask."""
+    return [(str(files[0]), "masks/0.png"), ("cells/0.png", str(files[-1]))]
 
 
 def _transformations(world: Path, files: list[Path]) -> list[str]:
@@ -232,6 +243,7 @@ COMMANDS: dict[str, Callable[[Path, list[Path]], list[str]]] = {
     "explain": _explain,
     "advise": _advise,
     "advise-pixels": _advise_pixels,
+    "evaluate-pixels": _evaluate_pixels,
 }
 
 PART = Part(NAME, 10_000, _seconds, make_world, run, n_together=50)

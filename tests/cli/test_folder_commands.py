@@ -313,6 +313,9 @@ def test_evaluate_measures_what_it_should(grey_model, capsys):
     assert "87.5%, 7 of 8 images" in text
     assert "52.9% to 97.8%" in text
     assert any(line.split() == ["1", "dark", "3", "1", "."] for line in text.splitlines())
+    [mistake] = found["mistakes"]
+    assert mistake == {"file": "folder/dark/130-0.png", "true": "dark", "predicted": "light", "probability": 0.8}
+    assert any(line.split() == ["folder/dark/130-0.png", "dark", "light", "80.0%"] for line in text.splitlines())
 
 
 def test_of_many_classes_the_most_frequent_confusions_are_listed(grey_model, monkeypatch, capsys):

@@ -446,6 +446,19 @@ def test_from_scribbles_to_label_maps_and_the_same_every_time(folder, scribbled,
     np.testing.assert_array_equal(models.load("model.inv").predict(read_image("new.png")), labels)
 
 
+def test_masks_of_nearly_nothing_but_zeros_are_noted(folder, scribbled, capsys):
+    note = "% of the mask pixels are 0. If these have no label, add --unlabelled 0."
+    mask = tifffile.imread("m.tif")
+    assert main(scribbled) == 0  # 74 % of the pixels are 0
+    assert note not in capsys.readouterr().err
+    mask[:, 12:] = 0
+    tifffile.imwrite("m.tif", mask, photometric="minisblack")
+    assert main(scribbled) == 0
+    assert f"Note: {np.mean(mask == 0):.1%}{note[1:]}" in capsys.readouterr().err
+    assert main([*scribbled, "--unlabelled", "0"]) == 0
+    assert note not in capsys.readouterr().err
+
+
 def read_back(path):
     return tifffile.imread(path) if path.suffix == ".tif" else read_mask(path)
 

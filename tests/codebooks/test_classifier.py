@@ -125,6 +125,8 @@ def test_mistakes_are_named(fitted):
         fitted.word_windows([image], 10**6)
     with pytest.raises(ValueError, match="C must be"):
         CodebookClassifier(C=-1).fit(*draw_images(2, 0))
+    with pytest.raises(ValueError, match="bag must be a BagOfFeatures; got 'rotations:24'"):
+        CodebookClassifier("rotations:24").fit(*draw_images(2, 0))
     with pytest.raises(ValueError, match="not negative"):
         BagKernel()(-np.ones((2, 3)))
     with pytest.raises(ValueError, match="kind must be"):

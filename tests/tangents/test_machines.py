@@ -199,6 +199,14 @@ def test_one_side_is_refused(kernel):
         TangentSVC(kernel).fit(*TRAINING)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", TangentDistance, SVC(), Rotations()], ids=repr)
+def test_what_is_no_kernel_of_images_is_refused(kernel):
+    with pytest.raises(ValueError, match=r"kernel must be a kernel of images; got .* Try TangentDistance\("):
+        TangentSVC(kernel).fit(*TRAINING)
+    with pytest.raises(ValueError, match="kernel must be a kernel of images"):
+        TangentOneClassSVM(kernel).fit(TRAINING[0])
+
+
 def test_one_side_is_refused_by_one_class():
     with pytest.raises(ValueError, match="sides='one'"):
         TangentOneClassSVM(TangentDistance(sides="one")).fit(TRAINING[0])

@@ -53,6 +53,8 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(folder, capsys):
         (["source.zarr", "m.inv", "-o", "out.zarr"], "takes one volume"),
         (["source.zarr", "-o", "out.zarr", "--roi", "1:2"], "must have 3 ranges"),
         (["source.zarr", "-o", "out.zarr", "--roi", "a"], "one range per axis"),
+        (["source.zarr", "-o", "out.zarr", "--roi", "2:9,:,:"], "got 2:9 of 3"),
+        (["source.zarr", "-o", "out.zarr", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"], "Omit one of them"),
         (["source.zarr", "-o", "out.zarr", "--memory", "4 potatoes"], "--memory must be"),
         (["source.zarr", "-o", "out.zarr", "--memory", "1MB"], "more than the memory of a worker"),
         (["source.zarr", "-o", "out.zarr", "--level", "2"], "level 0 only"),

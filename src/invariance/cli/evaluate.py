@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from invariance.cli.classifying import Classified, iterate_blocks
 from invariance.cli.cluster import SchedulerOption, WorkersOption, open_client
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 N_TOGETHER = 64  # images in memory at a time
 MAX_CLASSES_SHOWN = 20  # in a confusion matrix; of more classes, the most frequent confusions are listed
 MAX_CONFUSIONS = 20
+MAX_MISTAKES = 20  # files that are named
 SHORT = 4  # characters of names that fit above a column of counts; longer ones are numbered
 EXAMPLES = """Examples:
 
@@ -63,20 +64,34 @@ def run(
     settings = Settings(None if scale is None else str(scale), strict)
     with open_client(workers, scheduler) as client:
         blocks = iterate_blocks(files, classifier, settings, model, client, None, skipped)
-        evaluation = _evaluate(blocks, folder, counts, classifier.classes_)
+        evaluation, mistakes = _evaluate(blocks, folder, counts, classifier.classes_)
     report_skipped(skipped)
     if as_json:
-        say(json.dumps(_as_json(evaluation) | {"skipped": list_skipped(skipped)}, indent=2))
+        found = {"mistakes": [mistake._asdict() for mistake in mistakes], "skipped": list_skipped(skipped)}
+        say(json.dumps(_as_json(evaluation) | found, indent=2))
         return
     _print_summary(evaluation)
     _print_classes(_figures_of_classes(evaluation))
     _print_confusions(evaluation)
+    _print_mistakes(mistakes)
+
+
+class Mistake(NamedTuple):
+    """A file whose predicted class is not that of its folder."""
+
+    file: str
+    true: str
+    predicted: str
+    probability: float
 
 
 def _evaluate(
     blocks: Iterator[Classified], folder: Path, counts: dict[str, int], classes: "np.ndarray"
-) -> "Evaluation":
-    """Compare predictions with the names of class folders, which have so many files each; no image is kept."""
+) -> "tuple[Evaluation, list[Mistake]]":
+    """Compare predictions with the names of class folders, which have so many files each; no image is kept.
+
+    Returns also the mistakes with the largest probabilities, the largest first.
+    """
     import numpy as np
 
     from invariance.images.folders import check_none_empty
@@ -86,8 +101,15 @@ def _evaluate(
     truth = np.repeat([code_of[name] for name in counts], list(counts.values()))
     codes, probabilities = [np.empty(0, int)], [np.empty((0, len(classes)))]
     n_before, seconds, deeper, n_deeper = 0, 0.0, None, 0
+    mistakes: list[Mistake] = []
     for files, found in blocks:
         codes.append(truth[n_before + np.array(found.places, int)])
+        mistakes += [
+            Mistake(str(files[place]), str(classes[true]), str(classes[code]), max(shares))
+            for place, true, code, shares in zip(found.places, codes[-1], found.codes, found.probabilities, strict=True)
+            if code != true
+        ]
+        mistakes = sorted(mistakes, key=lambda mistake: -mistake.probability)[:MAX_MISTAKES]
         probabilities.append(np.array(found.probabilities).reshape(-1, len(classes)))
         seconds += found.seconds
         in_depth = [files[place] for place in found.places if files[place].parent.parent != folder]
@@ -96,7 +118,14 @@ def _evaluate(
     true = np.concatenate(codes)
     check_none_empty(folder, sorted(name for name in counts if code_of[name] not in true))
     note_deeper(n_deeper, len(true), deeper)
-    return Evaluation([], true, np.concatenate(probabilities), classes, seconds)
+    return Evaluation([], true, np.concatenate(probabilities), classes, seconds), mistakes
+
+
+def _print_mistakes(mistakes: list[Mistake]) -> None:
+    rows = [[file, true, predicted, percent(probability)] for file, true, predicted, probability in mistakes]
+    if rows:
+        title = "Images classified wrongly" + (", the most certain ones" if len(rows) == MAX_MISTAKES else "")
+        print_table(title, ["image", "class", "predicted", "probability"], rows)
 
 
 def _check_classes(folder: Path, classifier: "ImageClassifier") -> None:

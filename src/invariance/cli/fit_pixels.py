@@ -118,7 +118,7 @@ def _note_background(data: "MaskedImages") -> None:
     """Say so if nearly all pixels are 0, as where strokes were painted and 0 means unlabelled."""
     n_pixels = sum(mask.size for mask in data.masks)
     share = sum(int((mask == 0).sum()) for mask in data.masks) / n_pixels
-    if share > BACKGROUND_SHARE:
+    if BACKGROUND_SHARE < share < 1:
         say_aside(f"Note: {share:.1%} of the mask pixels are 0. If these have no label, add --unlabelled 0.")
 
 

@@ -216,14 +216,17 @@ class TangentSVC(GramClassifier):
         self.image_shape = image_shape
 
     def _unfitted_kernel(self):
-        if self.kernel is None:
-            return TangentDistance()
-        is_kernel = callable(self.kernel) and hasattr(self.kernel, "diag") and not isinstance(self.kernel, type)
-        if not is_kernel:
-            moved = isinstance(self.kernel, TransformationSet)
-            example = f"TangentDistance({self.kernel!r})" if moved else "TangentDistance()"
-            raise ValueError(f"kernel must be a kernel of images; got {self.kernel!r}. Try {example}.")
-        return clone(self.kernel)
+        return unfitted_kernel(self.kernel)
+
+
+def unfitted_kernel(kernel: Any) -> Any:
+    """Return an unfitted copy of a kernel of images, of the tangent distance if it is None."""
+    if kernel is None:
+        return TangentDistance()
+    if isinstance(kernel, type) or not (callable(kernel) and hasattr(kernel, "diag")):
+        example = f"TangentDistance({kernel!r})" if isinstance(kernel, TransformationSet) else "TangentDistance()"
+        raise ValueError(f"kernel must be a kernel of images; got {kernel!r}. Try {example}.")
+    return clone(kernel)
 
 
 class JitteredSVC(GramClassifier):

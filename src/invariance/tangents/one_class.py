@@ -1,14 +1,13 @@
 """Novelty detection with a kernel that knows small transformations, the future work of [Pozdnoukhov04]."""
 
 import numpy as np
-from sklearn.base import OutlierMixin, clone
+from sklearn.base import OutlierMixin
 from sklearn.svm import OneClassSVM
 
 from invariance._core import loaded
 from invariance._core.checks import check_number
 from invariance.images import validate_images
-from invariance.tangents.distance import TangentDistance
-from invariance.tangents.machines import GramMachine
+from invariance.tangents.machines import GramMachine, unfitted_kernel
 
 
 class TangentOneClassSVM(OutlierMixin, GramMachine):
@@ -99,7 +98,7 @@ class TangentOneClassSVM(OutlierMixin, GramMachine):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _unfitted_kernel(self):
-        return TangentDistance() if self.kernel is None else clone(self.kernel)
+        return unfitted_kernel(self.kernel)
 
 
 def _scores_left_out(svm: OneClassSVM, gram: np.ndarray) -> np.ndarray:
