@@ -47,7 +47,7 @@ def test_with_few_images_strokes_are_held_out_as_a_whole():
 
 def test_with_few_images_and_whole_masks_squares_are_held_out():
     tried = PixelTrials(*halves(1, side=128), patch_size=9, max_pixels=400)
-    assert tried.parts.unit == "squares of 32 pixels"  # of 64 pixels there are two per class
+    assert tried.parts.unit == "squares of 32 x 32 pixels"  # of 64 pixels there are two per class
     assert len(np.unique(tried.parts.numbers)) == 16
     images, masks = halves(1)
     single = np.full_like(masks[0], 7)

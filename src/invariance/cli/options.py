@@ -183,27 +183,26 @@ def list_skipped(skipped: Iterable[tuple[Path, str]]) -> list[dict[str, str]]:
 def load_classifier(path: Path, scale: Scale | None = None) -> "ImageClassifier":
     """Load a model that classifies images, and change how it scales them if `scale` is given."""
     from invariance.methods import ImageClassifier
-    from invariance.models import load
 
-    model: Any = load(path)
-    if not isinstance(model, ImageClassifier):
-        raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which does not classify whole images. "
-            f"Make one that does with invariance fit; a model of pixels is used with invariance segment, "
-            f"and judged with invariance evaluate-pixels."
-        )
-    return model if scale is None else model.set_params(scale=str(scale))
+    cure = (
+        "does not classify whole images. Make one that does with invariance fit; a model of pixels is used with "
+        "invariance segment, and judged with invariance evaluate-pixels."
+    )
+    return _load(path, ImageClassifier, cure, scale)
 
 
 def load_segmenter(path: Path, scale: Scale | None = None) -> "JungleSegmenter":
     """Load a model that labels pixels, and change how it scales images if `scale` is given."""
-    from invariance.models import load
     from invariance.segmentation import JungleSegmenter
 
+    return _load(path, JungleSegmenter, "does not label pixels. Make one with invariance fit-pixels.", scale)
+
+
+def _load(path: Path, kind: type[Any], cure: str, scale: Scale | None) -> Any:
+    """Load a model of a kind; if it is of another, say what it does not do and the cure."""
+    from invariance.models import load
+
     model: Any = load(path)
-    if not isinstance(model, JungleSegmenter):
-        raise ValueError(
-            f"model '{path}' is a {type(model).__name__}, which does not label pixels. "
-            f"Make one with invariance fit-pixels."
-        )
+    if not isinstance(model, kind):
+        raise ValueError(f"model '{path}' is a {type(model).__name__}, which {cure}")
     return model if scale is None else model.set_params(scale=str(scale))
